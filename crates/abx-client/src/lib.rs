@@ -1,0 +1,1 @@
+//! Calls to the daemon inside a sandbox over its socket

@@ -1,0 +1,47 @@
+//! What an error answers, so that the command line, a server and a language binding render it alike.
+
+use crate::Code;
+
+/// An error a user may see: its `Display` says what failed, the rest says where, under which code, and
+/// what to do next. Messages are lower case without a full stop.
+pub trait Fault: std::error::Error + Send + Sync + 'static {
+    /// The stable code.
+    fn code(&self) -> Code;
+
+    /// Advice, one sentence each, printed as `help:` lines.
+    fn hints(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Places in a file the error is about, most important first.
+    fn snippets(&self) -> Vec<Snippet> {
+        Vec::new()
+    }
+
+    /// Text shown below the message as it is: the last lines of a log, say. Empty for none.
+    fn details(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Further faults found in the same run (all faults of one file, say), each rendered on its own.
+    fn others(&self) -> Vec<&dyn Fault> {
+        Vec::new()
+    }
+}
+
+/// A place in a source file, with the line itself, so that rendering needs no further reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// The file as the user knows it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Number of characters the caret spans, at least 1.
+    pub length: usize,
+    /// The text of that line, without its line break.
+    pub source: String,
+    /// What to say beside the caret; may be empty.
+    pub label: String,
+}

@@ -1,0 +1,173 @@
+//! Files that are there whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+/// Writes `bytes` to `path` so that a reader sees the old content or the new, never a part: a temporary
+/// file beside it, then `rename`. Parent directories are made. Mode 0644 before the umask.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(parent)?;
+    let mut file = tempfile::Builder::new().prefix(".tmp-").permissions(mode(0o644)).tempfile_in(parent)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_data()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn mode(bits: u32) -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(bits)
+}
+
+/// An advisory lock on a file, held until dropped (or the process ends, however it ends).
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Waits until no other process or `Lock` holds `path`; the file is made where absent.
+    pub fn exclusive(path: &Path) -> io::Result<Self> {
+        let file = open_lock(path)?;
+        rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Waits like [`Lock::exclusive`], but any number of holders may share it.
+    pub fn shared(path: &Path) -> io::Result<Self> {
+        let file = open_lock(path)?;
+        rustix::io::retry_on_intr(|| flock(&file, FlockOperation::LockShared))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Takes the lock if it is free; `None` when another holds it.
+    pub fn try_exclusive(path: &Path) -> io::Result<Option<Self>> {
+        let file = open_lock(path)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    OpenOptions::new().create(true).truncate(false).write(true).open(path)
+}
+
+/// A directory for a half-made entry. While it lives its maker holds a lock on `<dir>.lock`, so that
+/// [`sweep_staging`] can tell an abandoned one; dropping it removes it.
+#[derive(Debug)]
+pub struct Staging {
+    path: PathBuf,
+    lock_path: PathBuf,
+    _lock: Lock,
+}
+
+impl Staging {
+    /// A fresh directory under `parent` (made where absent), mode 0755.
+    pub fn new(parent: &Path) -> io::Result<Self> {
+        std::fs::create_dir_all(parent)?;
+        loop {
+            let name = format!("{}-{:08x}", std::process::id(), random_u32());
+            let lock_path = parent.join(format!("{name}.lock"));
+            let path = parent.join(name);
+            if lock_path.exists() {
+                continue;
+            }
+            let Some(lock) = Lock::try_exclusive(&lock_path)? else { continue };
+            std::fs::create_dir(&path)?;
+            return Ok(Self { path, lock_path, _lock: lock });
+        }
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Renames `sub` of this directory to `target`, whose parent is made. Where `target` exists already,
+    /// another process was faster with the same content: ours is dropped and that is a success.
+    pub fn publish(self, sub: &str, target: &Path) -> io::Result<()> {
+        if let Some(parent) = target.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        match std::fs::rename(self.path.join(sub), target) {
+            Err(error) if target.exists() => {
+                drop(error);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+        let _ = std::fs::remove_file(&self.lock_path);
+    }
+}
+
+/// Removes staging directories whose makers are gone, and returns how many there were.
+pub fn sweep_staging(parent: &Path) -> io::Result<usize> {
+    let entries = match std::fs::read_dir(parent) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    let mut swept = 0;
+    for entry in entries {
+        let lock_path = entry?.path();
+        if lock_path.extension().is_none_or(|extension| extension != "lock") {
+            continue;
+        }
+        if let Some(_lock) = Lock::try_exclusive(&lock_path)? {
+            let path = lock_path.with_extension("");
+            if path.exists() {
+                std::fs::remove_dir_all(&path)?;
+                swept += 1;
+            }
+            std::fs::remove_file(&lock_path)?;
+        }
+    }
+    Ok(swept)
+}
+
+fn random_u32() -> u32 {
+    use std::hash::{BuildHasher, Hasher};
+    let random = std::collections::hash_map::RandomState::new();
+    random.build_hasher().finish() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abandoned_staging_is_swept_and_a_live_one_kept() {
+        let home = tempfile::tempdir().expect("tempdir");
+        let live = Staging::new(home.path()).expect("staging");
+        let dead = home.path().join("1-dead");
+        std::fs::create_dir(&dead).expect("mkdir");
+        std::fs::write(home.path().join("1-dead.lock"), "").expect("lock file");
+        assert_eq!(sweep_staging(home.path()).expect("sweep"), 1);
+        assert!(live.path().exists());
+        assert!(!dead.exists());
+    }
+
+    #[test]
+    fn atomic_write_replaces_and_leaves_nothing_beside() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("a/b");
+        write_atomic(&path, b"1").expect("first");
+        write_atomic(&path, b"22").expect("second");
+        assert_eq!(std::fs::read(&path).expect("read"), b"22");
+        assert_eq!(std::fs::read_dir(dir.path().join("a")).expect("list").count(), 1);
+    }
+}

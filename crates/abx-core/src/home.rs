@@ -1,0 +1,69 @@
+//! Where things lie on disk.
+//!
+//! ```text
+//! ~/.sandbox/                      ABX_HOME moves it
+//!   templates/<owner>/<repo>/<ref>/  fetched repositories, read only
+//!   store/
+//!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
+//!     images/<id>.json               images by the digest of their recipe
+//!     names/<name>/<tag>             local templates: a name's tag -> image id
+//!     blobs/sha256/<hex>             blobs as they came from a registry
+//!     cache/{apt,pip,uv,npm,debs}/   downloads kept between builds, never in an image
+//!     disks/<MB>.ext4                formatted, empty disks to copy for new sandboxes
+//!     tools/                         helper programs by digest (the guest daemon, uv)
+//!     staging/                       half-made entries; each is locked by its maker
+//!     locks/                         one file a lock
+//!   sandboxes/<id>/                  live sandboxes (see abx-engine)
+//!   ended/<id>.json                  why the last ones ended
+//!   logs/                            whole logs of build steps
+//! ```
+
+use std::path::{Path, PathBuf};
+
+/// The root of all state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// State under `root`, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The root itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `store/<part>`.
+    pub fn store(&self, part: &str) -> PathBuf {
+        self.root.join("store").join(part)
+    }
+
+    /// `store/cache/<tool>`: downloads of one package tool, kept between builds.
+    pub fn cache(&self, tool: &str) -> PathBuf {
+        self.root.join("store/cache").join(tool)
+    }
+
+    /// `templates/`.
+    pub fn templates(&self) -> PathBuf {
+        self.root.join("templates")
+    }
+
+    /// `sandboxes/`.
+    pub fn sandboxes(&self) -> PathBuf {
+        self.root.join("sandboxes")
+    }
+
+    /// `ended/`.
+    pub fn ended(&self) -> PathBuf {
+        self.root.join("ended")
+    }
+
+    /// `logs/`.
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+}

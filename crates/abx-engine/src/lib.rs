@@ -1,0 +1,1 @@
+//! Image and settings in, Sandbox out: monitor, lifecycle, probes, state on disk

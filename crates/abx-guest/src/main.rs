@@ -1,0 +1,2 @@
+//! The daemon inside a sandbox: init, processes, terminals, files
+fn main() {}

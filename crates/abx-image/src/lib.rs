@@ -1,0 +1,1 @@
+//! Name or digest in, Image out: layer store, registry pull, OCI export

@@ -1,0 +1,1 @@
+//! Frame to message and back: the services the daemon inside a sandbox speaks

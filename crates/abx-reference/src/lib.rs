@@ -1,0 +1,1 @@
+//! Text in, Reference out: every spelling of a template reference

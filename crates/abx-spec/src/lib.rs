@@ -1,0 +1,1 @@
+//! Text of a template.yaml in, Spec out: raw with spans, then meant; lineage merge; diagnostics

@@ -1,0 +1,1 @@
+//! Test context, loopback servers and fixtures

@@ -1,0 +1,2 @@
+//! The command line: argv in, agent-sandbox operation, output
+fn main() {}

@@ -1,0 +1,1 @@
+//! The whole product as a library: one function per user operation
