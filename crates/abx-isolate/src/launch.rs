@@ -16,9 +16,9 @@ pub struct Launch {
     pub ids: Ids,
     /// Host files and directories bound into the root, in order.
     pub binds: Vec<Bind>,
-    /// Small files that exist only while it runs: laid down in a tmpfs and bound read-only at their path
-    /// when the root has something there, so that they leave no trace in the upper directory. Paths
-    /// below `/run` are simply written there.
+    /// Small files that exist only while it runs (`/etc/resolv.conf`, …): laid down in a tmpfs and bound
+    /// read-only at their path; where the root has nothing there an empty file is made to bind over. Paths
+    /// below `/run` (a fresh tmpfs) are simply written there and leave no trace.
     pub files: Vec<RuntimeFile>,
     pub limits: Limits,
     pub network: Network,
@@ -60,6 +60,8 @@ pub struct Bind {
     /// Absolute, inside the root; resolved without leaving it; made where absent only below `/run`.
     pub target: PathBuf,
     pub read_only: bool,
+    /// Leave it out, instead of failing, where the root has nothing at `target`.
+    pub optional: bool,
 }
 
 /// A file that exists only at run time.
