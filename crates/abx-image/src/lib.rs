@@ -1,1 +1,21 @@
-//! Name or digest in, Image out: layer store, registry pull, OCI export
+//! A name or a digest in, an [`Image`] out.
+//!
+//! Layers are kept unpacked, in the form overlayfs mounts: a whiteout is a character device 0:0, an opaque
+//! directory carries `trusted.overlay.opaque=y`, ids on disk are the image's own. In reading order:
+//!
+//! - [`image`]: what an image is; [`config`]: helpers on its configuration,
+//! - [`store`]: layers, images and name tags on disk,
+//! - [`http`]: the one HTTP client configuration.
+//!
+//! **Architecture Invariant:** this crate reads no environment variable and starts no process; mirrors,
+//! credentials, proxies and authorities reach it as values.
+
+pub mod config;
+pub mod error;
+pub mod http;
+pub mod image;
+pub mod store;
+
+pub use error::ImageError;
+pub use image::{Image, ImageConfig, ImageId, LayerId, Origin};
+pub use store::{ImageStore, LayerRecord, StagedLayer, Swept, Tag};

@@ -1,0 +1,74 @@
+//! Layers, images and name tags on disk, below `store/` of [`Home`].
+//!
+//! ```text
+//! layers/<id>/fs/          an unpacked layer
+//! layers/<id>/layer.json   its record; without it the entry does not count
+//! images/<id>.json         an image: layers, configuration, origin
+//! names/<name>/<tag>       an image id
+//! staging/<pid>-<random>/  an entry being made, locked by its maker
+//! locks/layer-<id>.lock    single flight on one layer
+//! ```
+//!
+//! Every entry is made beside its place and renamed into it whole, record included, so a process killed at
+//! any point leaves nothing that looks complete. Opening reads nothing.
+
+mod images;
+mod layers;
+mod names;
+mod size;
+mod sweep;
+
+use std::path::{Path, PathBuf};
+
+use abx_core::Home;
+
+pub use layers::{LayerRecord, StagedLayer};
+pub use names::Tag;
+pub use sweep::Swept;
+
+/// The store of one home. Cheap to open and to clone; safe to use from several processes at once.
+#[derive(Clone, Debug)]
+pub struct ImageStore {
+    home: Home,
+}
+
+impl ImageStore {
+    /// The store of `home`, which need not exist yet. Touches nothing.
+    pub fn open(home: &Home) -> Self {
+        Self { home: home.clone() }
+    }
+
+    /// The home it belongs to.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    fn layers(&self) -> PathBuf {
+        self.home.store("layers")
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.home.store("staging")
+    }
+
+    fn lock_path(&self, kind: &str, key: &str) -> PathBuf {
+        self.home.store("locks").join(format!("{kind}-{key}.lock"))
+    }
+}
+
+/// Whether an id is safe as a file name: 64 lower-case hexadecimal digits.
+fn well_formed(id: &str) -> bool {
+    id.len() == 64 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Reads a file that may be absent.
+fn read_optional(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;
