@@ -1,0 +1,227 @@
+//! Directories of repositories on GitHub.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::Range;
+use crate::error::{Part, Reason};
+
+/// `owner/repo[//sub/dir][@ref]`, in any of its spellings.
+///
+/// Owner and repository compare without case; the user's spelling is kept for display.
+#[derive(Clone, Debug)]
+pub struct Github {
+    owner: String,
+    repository: String,
+    subdirectory: Option<String>,
+    git_ref: Option<GitRef>,
+}
+
+/// What follows the `@`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum GitRef {
+    /// A tag, branch or commit; `latest` is one too until a repository is seen to have none of that name.
+    Name(String),
+    /// A range over the tags: git forbids `^` and `~` in names of refs.
+    Range(Range),
+}
+
+impl Github {
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub fn repository(&self) -> &str {
+        &self.repository
+    }
+
+    /// Relative, without `.`, `..` and empty components.
+    pub fn subdirectory(&self) -> Option<&str> {
+        self.subdirectory.as_deref()
+    }
+
+    /// `None` means the default branch.
+    pub fn git_ref(&self) -> Option<&GitRef> {
+        self.git_ref.as_ref()
+    }
+
+    /// `None` where the text has another form.
+    pub(crate) fn recognise(text: &str) -> Result<Option<Self>, Reason> {
+        if let Some(rest) = text.strip_prefix("git@github.com:").or(text.strip_prefix("github:")) {
+            return Self::parse_short(rest).map(Some);
+        }
+        if let Some((scheme, rest)) = text.split_once("://") {
+            return match scheme {
+                "https" | "http" | "ssh" | "git+https" | "git+ssh" => Self::parse_url(rest).map(Some),
+                _ => Err(Reason::Scheme { scheme: scheme.to_owned() }),
+            };
+        }
+        if let Some(rest) = text.strip_prefix("github.com/").or(text.strip_prefix("www.github.com/")) {
+            return Self::parse_web(rest).map(Some);
+        }
+        let before_ref = text.split(['@', ':']).next().unwrap_or(text);
+        if before_ref.contains('/') { Self::parse_short(text).map(Some) } else { Ok(None) }
+    }
+
+    fn parse_url(rest: &str) -> Result<Self, Reason> {
+        let rest = rest.strip_prefix("git@").unwrap_or(rest);
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let host = host.to_ascii_lowercase();
+        if !matches!(host.as_str(), "github.com" | "www.github.com") {
+            return Err(Reason::Host { host });
+        }
+        Self::parse_web(path)
+    }
+
+    /// A path as a browser shows it: `o/r/tree/REF/sub`. The first component behind `tree` is the ref; a
+    /// branch with a `/` is written behind a `@`.
+    fn parse_web(path: &str) -> Result<Self, Reason> {
+        let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
+        let parts: Vec<&str> = path.splitn(4, '/').collect();
+        let [owner, repository, "tree", rest] = parts[..] else { return Self::parse_short(path) };
+        let (git_ref, subdirectory) = match rest.split_once('/') {
+            Some((git_ref, subdirectory)) => (git_ref, Some(subdirectory)),
+            None => (rest, None),
+        };
+        Self::build(owner, repository, subdirectory, Some(git_ref))
+    }
+
+    /// `o/r[/sub or //sub][@ref]`: the ref is everything behind the last `@`.
+    fn parse_short(text: &str) -> Result<Self, Reason> {
+        let (path, git_ref) = match text.rsplit_once('@') {
+            Some((path, git_ref)) => (path, Some(git_ref)),
+            None => (text, None),
+        };
+        let (owner, rest) = path.split_once('/').unwrap_or((path, ""));
+        let (repository, subdirectory) = match rest.split_once('/') {
+            Some((repository, subdirectory)) => {
+                (repository, Some(subdirectory.strip_prefix('/').unwrap_or(subdirectory)))
+            }
+            None => (rest, None),
+        };
+        Self::build(owner, repository, subdirectory, git_ref)
+    }
+
+    fn build(
+        owner: &str,
+        repository: &str,
+        subdirectory: Option<&str>,
+        git_ref: Option<&str>,
+    ) -> Result<Self, Reason> {
+        check_owner(owner)?;
+        let repository = repository.strip_suffix(".git").unwrap_or(repository);
+        check_repository(repository)?;
+        let subdirectory =
+            subdirectory.map(|path| path.trim_end_matches('/')).filter(|path| !path.is_empty());
+        if let Some(path) = subdirectory {
+            check_subdirectory(path)?;
+        }
+        Ok(Self {
+            owner: owner.to_owned(),
+            repository: repository.to_owned(),
+            subdirectory: subdirectory.map(str::to_owned),
+            git_ref: git_ref.map(GitRef::parse).transpose()?,
+        })
+    }
+}
+
+impl GitRef {
+    fn parse(text: &str) -> Result<Self, Reason> {
+        if text.is_empty() {
+            return Err(Reason::Missing(Part::GitRef));
+        }
+        if Range::looks_like_one(text) {
+            return Range::parse(text).map(Self::Range);
+        }
+        if let Some(letter) =
+            text.chars().find(|letter| letter.is_control() || " ~^:?*[\\@".contains(*letter))
+        {
+            return Err(Reason::Letter { part: Part::GitRef, letter });
+        }
+        let is_sound = |component: &str| {
+            !component.is_empty() && !component.starts_with('.') && !component.ends_with(".lock")
+        };
+        if text.starts_with('-')
+            || text.contains("..")
+            || text.ends_with('.')
+            || !text.split('/').all(is_sound)
+        {
+            return Err(Reason::Shape { part: Part::GitRef, text: text.to_owned() });
+        }
+        Ok(Self::Name(text.to_owned()))
+    }
+}
+
+fn check_owner(owner: &str) -> Result<(), Reason> {
+    if owner.is_empty() {
+        return Err(Reason::Missing(Part::Owner));
+    }
+    let allowed = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_');
+    if owner.starts_with(['-', '_']) || !owner.bytes().all(allowed) {
+        return Err(Reason::Shape { part: Part::Owner, text: owner.to_owned() });
+    }
+    if owner.len() > 100 {
+        return Err(Reason::TooLong { part: Part::Owner, limit: 100 });
+    }
+    Ok(())
+}
+
+fn check_repository(repository: &str) -> Result<(), Reason> {
+    if repository.is_empty() {
+        return Err(Reason::Missing(Part::Repository));
+    }
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
+    if let Some(letter) = repository.chars().find(|&letter| !allowed(letter)) {
+        return Err(Reason::Letter { part: Part::Repository, letter });
+    }
+    if matches!(repository, "." | "..") || repository.ends_with(".git") {
+        return Err(Reason::Shape { part: Part::Repository, text: repository.to_owned() });
+    }
+    if repository.len() > 100 {
+        return Err(Reason::TooLong { part: Part::Repository, limit: 100 });
+    }
+    Ok(())
+}
+
+fn check_subdirectory(path: &str) -> Result<(), Reason> {
+    let is_sound =
+        |component: &str| !matches!(component, "" | "." | "..") && !component.contains(['\\', '@', ':']);
+    match path.split('/').find(|component| !is_sound(component)) {
+        Some(component) => Err(Reason::Component { component: component.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+impl PartialEq for Github {
+    fn eq(&self, other: &Self) -> bool {
+        self.owner.eq_ignore_ascii_case(&other.owner)
+            && self.repository.eq_ignore_ascii_case(&other.repository)
+            && self.subdirectory == other.subdirectory
+            && self.git_ref == other.git_ref
+    }
+}
+
+impl Eq for Github {}
+
+impl Hash for Github {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.owner.to_ascii_lowercase().hash(state);
+        self.repository.to_ascii_lowercase().hash(state);
+        self.subdirectory.hash(state);
+        self.git_ref.hash(state);
+    }
+}
+
+impl fmt::Display for Github {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.owner, self.repository)?;
+        if let Some(subdirectory) = &self.subdirectory {
+            write!(f, "//{subdirectory}")?;
+        }
+        match &self.git_ref {
+            None => Ok(()),
+            Some(GitRef::Name(name)) => write!(f, "@{name}"),
+            Some(GitRef::Range(range)) => write!(f, "@{range}"),
+        }
+    }
+}

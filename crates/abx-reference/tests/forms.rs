@@ -1,0 +1,231 @@
+//! Every spelling, what it means, how it prints, and what is refused.
+
+use abx_core::Fault;
+use abx_reference::{Reference, Selector};
+
+/// A one-line picture of what a text means.
+fn picture(text: &str) -> String {
+    match Reference::parse(text) {
+        Ok(Reference::Local(path)) => format!("local {}", path.as_str()),
+        Ok(Reference::Registry(image)) => format!(
+            "registry {} {} {} {} {}",
+            image.scheme().as_str(),
+            image.host().unwrap_or("-"),
+            image.repository(),
+            image.tag().unwrap_or("-"),
+            image.digest().map_or("-", |digest| &digest[..10]),
+        ),
+        Ok(Reference::Name(name)) => {
+            let kind = match name.selector() {
+                Selector::Latest => "latest",
+                Selector::Exact(_) => "exact",
+                Selector::Range(_) => "range",
+            };
+            format!("name {} {kind} {}", name.name(), name.selector())
+        }
+        Ok(Reference::Github(github)) => format!("github {github}"),
+        Err(error) => {
+            assert_eq!(error.code().as_str(), "E2005");
+            assert!(!error.hints().is_empty());
+            format!("error {}", error.reason)
+        }
+    }
+}
+
+#[track_caller]
+fn check(rows: &[(&str, &str)]) {
+    for (text, expected) in rows {
+        assert_eq!(picture(text), *expected, "for `{text}`");
+        if let Ok(reference) = Reference::parse(text) {
+            let printed = reference.to_string();
+            assert_eq!(Reference::parse(&printed), Ok(reference), "`{text}` prints as `{printed}`");
+        }
+    }
+}
+
+#[test]
+fn local_directories() {
+    check(&[
+        ("./x", "local ./x"),
+        ("../x", "local ../x"),
+        ("/x", "local /x"),
+        ("//x", "local //x"),
+        ("~/x", "local ~/x"),
+        ("~", "local ~"),
+        (".", "local ."),
+        ("..", "local .."),
+        ("./", "local ./"),
+        ("./with space", "local ./with space"),
+        ("./x@v1:2", "local ./x@v1:2"),
+        ("file:x", "local x"),
+        ("file:./x", "local ./x"),
+        ("file:/x", "local /x"),
+        ("file:///x", "local /x"),
+        ("file:file:x", "local file:x"),
+        ("file:~other", "local ~other"),
+        ("file:", "error the path is missing"),
+        ("file://", "error the path is missing"),
+        ("~other/x", "error `~other/x` would be the home directory of another user"),
+        ("./a\nb", "error `\\n` cannot stand in a reference"),
+    ]);
+}
+
+#[test]
+fn names() {
+    check(&[
+        ("base", "name base latest latest"),
+        ("python-base", "name python-base latest latest"),
+        ("base:latest", "name base latest latest"),
+        ("base:1.2.3", "name base exact 1.2.3"),
+        ("base:1.2.3-rc.1+b", "name base exact 1.2.3-rc.1+b"),
+        ("base:v1", "name base exact v1"),
+        ("base:~1.2", "name base range ~1.2"),
+        ("base:~=1.2", "name base range ~=1.2"),
+        ("base:^1", "name base range ^1"),
+        ("base:>=1.2, <2", "name base range >=1.2, <2"),
+        ("debian:bookworm-slim", "name debian exact bookworm-slim"),
+        ("", "error it is empty"),
+        (":1", "error the template name is missing"),
+        ("base:", "error the version is missing"),
+        ("base:^", "error `^` is no version range"),
+        ("base:^1.x.y", "error `^1.x.y` is no version range"),
+        ("base:^1, 2", "error `^1, 2` is no version range"),
+        ("base:a/b", "error `/` cannot stand in a version"),
+        ("base@1.2", "error a name's version follows a `:`, not a `@`"),
+        ("my base", "error ` ` cannot stand in a template name"),
+        (" base", "error ` ` cannot stand in a reference"),
+        ("-base", "error `-base` is no template name"),
+        ("bäse", "error `ä` cannot stand in a template name"),
+        ("base\0", "error `\\0` cannot stand in a reference"),
+    ]);
+}
+
+#[test]
+fn registries() {
+    let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    let pinned = format!("oci://localhost:5000/a/b:1@{digest}");
+    check(&[
+        ("acr://r.example.com/ns/img:tag", "registry acr r.example.com ns/img tag -"),
+        ("docker://debian:bookworm-slim", "registry docker - debian bookworm-slim -"),
+        ("docker://library/debian", "registry docker - library/debian - -"),
+        (&pinned, "registry oci localhost:5000 a/b 1 sha256:012"),
+        ("acr://ns/img", "error the registry host is missing"),
+        ("oci://h.example/UPPER", "error `U` cannot stand in an image name"),
+        ("oci://h.example/", "error the image name is missing"),
+        ("oci://h.example/a@sha256:12", "error `sha256:12` is no image digest"),
+        ("oci://h..x/a", "error `h..x` is no registry host"),
+        ("oci://h.example:99999/a", "error `h.example:99999` is no registry host"),
+        ("oci://h.example/a/../b", "error `a/../b` is no image name"),
+        ("oci://h.example/a:b:c", "error `:` cannot stand in an image tag"),
+        ("s3://bucket/a", "error `s3://` is not a scheme of references"),
+    ]);
+}
+
+#[test]
+fn github() {
+    check(&[
+        ("hello/world", "github hello/world"),
+        ("hello/world@v1.0", "github hello/world@v1.0"),
+        ("myorg/templates/node", "github myorg/templates//node"),
+        ("myorg/templates//node/web@feature/x", "github myorg/templates//node/web@feature/x"),
+        ("o/r.git@branch", "github o/r@branch"),
+        ("o/r@^1.2", "github o/r@^1.2"),
+        ("o/r/", "github o/r"),
+        ("https://github.com/o/r", "github o/r"),
+        ("https://github.com/o/r.git", "github o/r"),
+        ("https://github.com/o/r.git@v1", "github o/r@v1"),
+        ("https://github.com/o/r/tree/main", "github o/r@main"),
+        ("https://github.com/o/r/tree/v1/sub/dir/", "github o/r//sub/dir@v1"),
+        ("https://github.com/o/r?tab=readme#x", "github o/r"),
+        ("git@github.com:o/r.git", "github o/r"),
+        ("git@github.com:o/r.git@v1", "github o/r@v1"),
+        ("ssh://git@github.com/o/r.git", "github o/r"),
+        ("github:o/r", "github o/r"),
+        ("github.com/o/r", "github o/r"),
+        ("o/", "error the repository name is missing"),
+        ("o/r@", "error the git ref is missing"),
+        ("o/r@a..b", "error `a..b` is no git ref"),
+        ("o/r@a b", "error ` ` cannot stand in a git ref"),
+        ("o/../x", "error `..` is no repository name"),
+        ("o/r//../x", "error `..` cannot be a component of a sub-directory"),
+        ("o/r///x", "error `` cannot be a component of a sub-directory"),
+        ("https://example.com/o/r", "error `example.com` is not GitHub"),
+        ("registry.example.com/ns/img:1", "error `registry.example.com` is no owner"),
+    ]);
+}
+
+#[test]
+fn owner_and_repository_compare_without_case() {
+    assert_eq!(Reference::parse("Hello/World@v1"), Reference::parse("hello/world@v1"));
+    assert_ne!(Reference::parse("hello/world@V1"), Reference::parse("hello/world@v1"));
+    assert_eq!(Reference::parse("Hello/World").map(|it| it.to_string()), Ok("Hello/World".to_owned()));
+}
+
+#[test]
+fn any_text_is_parsed_or_refused_and_prints_back() {
+    let pieces = [
+        "a",
+        "B",
+        "1.2",
+        "/",
+        "//",
+        ":",
+        "@",
+        "^",
+        "~",
+        ".",
+        "..",
+        "-",
+        "é",
+        " ",
+        "\u{7f}",
+        ".git",
+        "file:",
+        "oci://",
+        "github:",
+        "https://github.com/",
+        "/tree/",
+        "sha256:",
+        "latest",
+        "+",
+        "=",
+    ];
+    let mut state = 1u64;
+    for _ in 0..50_000 {
+        let mut text = String::new();
+        for _ in 0..1 + next(&mut state) % 6 {
+            text.push_str(pieces[next(&mut state) % pieces.len()]);
+        }
+        if let Ok(reference) = Reference::parse(&text) {
+            let printed = reference.to_string();
+            assert_eq!(Reference::parse(&printed), Ok(reference), "`{text}` prints as `{printed}`");
+        }
+    }
+}
+
+fn next(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    (*state >> 33) as usize
+}
+
+#[test]
+fn selectors_choose() {
+    let tags = ["0.2.5", "0.3.0", "v1.2.0", "1.2.9", "1.10.0", "2.0.0-rc.1", "stable", "1.2.9+build"];
+    let rows = [
+        ("1.2.9", Some("1.2.9")),
+        ("1.2.0", Some("v1.2.0")),
+        ("stable", Some("stable")),
+        ("9", None),
+        ("~1.2", Some("1.2.9")),
+        ("~=1.2", Some("1.2.9")),
+        ("^1", Some("1.10.0")),
+        ("^0.2", Some("0.2.5")),
+        ("^2", None),
+        ("^2.0.0-rc.1", Some("2.0.0-rc.1")),
+        ("latest", Some("1.10.0")),
+    ];
+    for (selector, expected) in rows {
+        let chosen = Selector::parse(selector).expect(selector).choose(tags);
+        assert_eq!(chosen, expected, "for `{selector}`");
+    }
+}
