@@ -1,0 +1,121 @@
+//! Our own service: JSON over HTTP under `/abx/v1/`.
+//!
+//! ```text
+//! GET  activity                                → Activity
+//! GET  info                                    → Info
+//! GET  startup                                 → Startup
+//! POST exec        ExecRequest                 → ExecResponse
+//! GET  archive?path=…&username=…               → a tar stream of the directory's (or file's) content
+//! PUT  archive?path=…&username=…  tar stream   → ArchiveReport
+//! ```
+//!
+//! Errors are `{"code": <HTTP status>, "message": "…"}`, as on the E2B routes.
+
+use serde::{Deserialize, Serialize};
+
+/// Raised with every incompatible change of this service.
+pub const GENERATION: u32 = 1;
+
+pub const ACTIVITY: &str = "/abx/v1/activity";
+pub const INFO: &str = "/abx/v1/info";
+pub const STARTUP: &str = "/abx/v1/startup";
+pub const EXEC: &str = "/abx/v1/exec";
+pub const ARCHIVE: &str = "/abx/v1/archive";
+
+/// How busy a sandbox is. Calls of this service (but `archive`) and `/health` do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Activity {
+    /// Calls under way, streams included.
+    pub active_calls: u32,
+    /// Of them, streams of process events or file changes.
+    pub open_streams: u32,
+    /// Processes that calls started and that still run.
+    pub processes: u32,
+    /// Seconds since the last call began or ended or a process that a call started wrote something; 0
+    /// while a call is under way.
+    pub idle_seconds: f64,
+}
+
+/// What this daemon is and was told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Info {
+    pub generation: u32,
+    pub version: String,
+    pub envd_version: String,
+    pub sandbox_id: String,
+    pub template: String,
+    pub hostname: String,
+    pub capabilities: Vec<String>,
+    pub user: String,
+    pub workdir: String,
+    pub shell: String,
+    pub env: Vec<(String, String)>,
+    pub uptime_seconds: f64,
+}
+
+/// The startup command's state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Startup {
+    pub state: StartupState,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// As a shell reports it: 128 and the signal's number where a signal ended it, 127 or 126 where it could
+    /// not be started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<u8>,
+    /// The last of its output, both streams as they came.
+    pub tail: String,
+}
+
+impl Startup {
+    /// It has ended, and not with 0.
+    pub fn failed(&self) -> bool {
+        self.state == StartupState::Exited && self.exit_code != Some(0)
+    }
+}
+
+/// Where the startup command is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StartupState {
+    /// There is none.
+    #[default]
+    None,
+    Running,
+    Exited,
+}
+
+/// A command whose output matters little: a probe, a health check.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExecRequest {
+    /// Runs as `shell -c command` in the workdir.
+    pub command: String,
+    /// The default user where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Seconds after which the whole tree is killed; 0 means 30.
+    pub timeout: f64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExecResponse {
+    /// As a shell reports it; 137 after a timeout.
+    pub exit_code: u8,
+    pub timed_out: bool,
+    /// The last of its output, both streams as they came.
+    pub output: String,
+}
+
+/// What an uploaded archive came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArchiveReport {
+    pub entries: u64,
+    pub bytes: u64,
+    /// Entries left out: devices, pipes, names that leave the directory.
+    pub skipped: Vec<String>,
+}
