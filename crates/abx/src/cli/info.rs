@@ -1,0 +1,15 @@
+use clap::Args;
+
+/// Show one sandbox: template, limits, ports, end
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct InfoArgs {
+    /// Id, a unique prefix of it, or the name
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  abx info web
+  abx info web --json | jq .ports";

@@ -1,0 +1,15 @@
+use clap::Args;
+
+/// Freeze a running sandbox; it keeps its memory and uses no processor
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PauseArgs {
+    /// Id, a unique prefix of it, or the name
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  abx pause web
+  abx resume web";

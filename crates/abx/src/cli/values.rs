@@ -1,0 +1,79 @@
+//! Values of options: their text form and what they mean.
+
+use std::str::FromStr;
+
+/// `K=V`. The key is not empty; the value may be, and may hold further `=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyValue {
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+impl FromStr for KeyValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("", _)) => Err("the name before `=` is empty".into()),
+            Some((key, value)) => Ok(Self { key: key.into(), value: value.into() }),
+            None => Err(format!("`=` is missing; write {text}=VALUE")),
+        }
+    }
+}
+
+/// `HOST:GUEST`, two ports; `0` as the host's asks for any free one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PortPair {
+    pub(crate) host: Option<u16>,
+    pub(crate) guest: u16,
+}
+
+impl FromStr for PortPair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((host, guest)) = text.split_once(':') else {
+            return Err(format!("write HOST:GUEST, such as 8080:{text}"));
+        };
+        let host = if host == "0" { None } else { Some(parse_port(host)?) };
+        Ok(Self { host, guest: parse_port(guest)? })
+    }
+}
+
+fn parse_port(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(port) if port > 0 => Ok(port),
+        _ => Err(format!("`{text}` is no port; ports are 1 to 65535")),
+    }
+}
+
+/// An amount in MB (1024 × 1024 bytes), plain or with a unit: `512`, `512MB`, `4GiB`, `4g`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Megabytes(pub(crate) u64);
+
+impl FromStr for Megabytes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let factor = match unit.trim().to_ascii_lowercase().as_str() {
+            "" | "m" | "mb" | "mib" => 1,
+            "g" | "gb" | "gib" => 1024,
+            "t" | "tb" | "tib" => 1024 * 1024,
+            _ => return Err("write a number of MB, or one with MiB, GiB or TiB".into()),
+        };
+        match number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)) {
+            Some(megabytes) if megabytes > 0 => Ok(Self(megabytes)),
+            _ => Err("write a whole number of MB above 0".into()),
+        }
+    }
+}
+
+/// A number of cores, above 0.
+pub(crate) fn parse_cpu(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(cores) if cores.is_finite() && cores > 0.0 => Ok(cores),
+        _ => Err("write a number of cores above 0, such as 2 or 0.5".into()),
+    }
+}

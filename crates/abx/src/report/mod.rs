@@ -1,0 +1,33 @@
+//! Errors as a person and as a program read them.
+//!
+//! In: any [`Fault`]. Out: text or JSON. [`text`] has the form, [`json`] the object, [`excerpt`] the source
+//! line with its caret.
+
+mod excerpt;
+mod json;
+mod plain;
+mod text;
+
+pub(crate) use json::{ErrorObject, usage_object};
+pub(crate) use plain::{log_line, plain};
+pub(crate) use text::text;
+
+use abx_core::Fault;
+
+/// What failed and why: the fault's own message, then each cause that it does not quote itself.
+fn message(fault: &dyn Fault) -> String {
+    let mut message = fault.to_string();
+    let mut cause = std::error::Error::source(fault);
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !text.is_empty() && !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        cause = error.source();
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests;
