@@ -1,1 +1,40 @@
-//! Text of a template.yaml in, Spec out: raw with spans, then meant; lineage merge; diagnostics
+//! Text of a `template.yaml` in, [`Spec`] out; several of them in, [`Effective`] out.
+//!
+//! Three stages, each its own type:
+//!
+//! 1. [`yaml`]: text → a tree in which every node knows its place. Duplicate keys, foreign tags, bombs of
+//!    aliases end here.
+//! 2. [`read`]: tree → [`Spec`], by one reader a section. The full form and the flat shorthand end in the
+//!    same model. Every fault of the file is reported in one run, at its line.
+//! 3. [`merge`](merge()): the specs of a lineage, root first → [`Effective`], with the defaults filled in.
+//!
+//! In reading order: [`spec`] (the model), [`parse`](parse()), [`problem`] (all that can be wrong),
+//! [`diagnostic`] (a problem at its place), [`effective`], [`mod@expand`] for `$NAME` in values.
+//!
+//! **Architecture Invariant:** this crate touches neither disk nor network. What only the package's folder
+//! can tell (a missing file, a Dockerfile) is found one stage later.
+
+pub mod diagnostic;
+pub mod effective;
+pub mod expand;
+mod foreign;
+pub mod limits;
+pub mod merge;
+pub mod near;
+pub mod parse;
+pub mod problem;
+mod read;
+pub mod spec;
+mod units;
+mod yaml;
+
+pub use diagnostic::{Diagnostic, Invalid};
+pub use effective::Effective;
+pub use expand::expand;
+pub use merge::merge;
+pub use parse::{Parsed, parse};
+pub use problem::Problem;
+pub use spec::{
+    Agent, At, Base, Build, Check, Clearable, Copy, Healthcheck, Metadata, Mode, Network, Place, Probe,
+    Resources, Sandbox, Spec,
+};

@@ -20,7 +20,7 @@ pub struct At<T> {
 }
 
 /// A template as its file states it: absent keys are `None` or empty, nothing is inherited yet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
     pub metadata: Metadata,
     /// `None` where a Dockerfile beside the file defines the image.
@@ -33,6 +33,17 @@ pub struct Spec {
     pub capabilities: Option<At<Vec<String>>>,
     pub agent: Agent,
     pub healthcheck: Option<Healthcheck>,
+    /// What the file states to be `null`: a child so drops what its parent set.
+    pub cleared: Vec<Clearable>,
+}
+
+/// A setting that means something when it is `null`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clearable {
+    Gpu,
+    StartupCommand,
+    ReadinessProbe,
+    Healthcheck,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +67,8 @@ pub enum Base {
     Image(At<String>),
     /// Another template, any reference form.
     From(At<String>),
+    /// A template of this name, else an image: the bare name of the shorthand.
+    Either(At<String>),
 }
 
 /// The build steps in their fixed order: apt, pip, npm, copy, run.
@@ -87,6 +100,7 @@ pub struct Resources {
     pub memory: Option<u64>,
     /// MB.
     pub disk: Option<u64>,
+    /// A kind of device, `A10`.
     pub gpu: Option<String>,
     /// Seconds.
     pub timeout: Option<u64>,

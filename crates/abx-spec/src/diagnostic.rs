@@ -1,0 +1,93 @@
+//! A problem at its place, and all of a file's together.
+
+use abx_core::{Code, Fault, Snippet};
+
+use crate::problem::Problem;
+use crate::spec::Place;
+
+/// One thing wrong with a file (E2004), or merely questionable where it is among the warnings.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Where, with the line itself.
+    pub snippet: Snippet,
+}
+
+impl Diagnostic {
+    /// Points at `length` characters from `place`; `text` is the whole file.
+    pub fn new(problem: Problem, text: &str, place: &Place, length: usize) -> Self {
+        let source = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
+        Self { problem, snippet: snippet(place, source, length) }
+    }
+}
+
+pub(crate) fn snippet(place: &Place, source: &str, length: usize) -> Snippet {
+    let room = source.chars().count().saturating_sub(place.column - 1);
+    Snippet {
+        file: place.file.clone(),
+        line: place.line,
+        column: place.column,
+        length: length.clamp(1, room.max(1)),
+        source: source.to_owned(),
+        label: String::new(),
+    }
+}
+
+impl Fault for Diagnostic {
+    fn code(&self) -> Code {
+        Code::SpecInvalid
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.problem.hints()
+    }
+
+    fn snippets(&self) -> Vec<Snippet> {
+        vec![self.snippet.clone()]
+    }
+}
+
+/// A file that means nothing: every fault found in it, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{first}")]
+pub struct Invalid {
+    /// The first fault of the file.
+    pub first: Diagnostic,
+    /// All others.
+    pub rest: Vec<Diagnostic>,
+}
+
+impl Invalid {
+    /// `None` where there is no fault.
+    pub fn new(mut faults: Vec<Diagnostic>) -> Option<Self> {
+        faults.sort_by_key(|fault| (fault.snippet.line, fault.snippet.column));
+        let mut faults = faults.into_iter();
+        let first = faults.next()?;
+        Some(Self { first, rest: faults.collect() })
+    }
+
+    /// Every fault, in the order of the file's lines.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+}
+
+impl Fault for Invalid {
+    fn code(&self) -> Code {
+        Code::SpecInvalid
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.first.hints()
+    }
+
+    fn snippets(&self) -> Vec<Snippet> {
+        self.first.snippets()
+    }
+
+    fn others(&self) -> Vec<&dyn Fault> {
+        self.rest.iter().map(|fault| fault as &dyn Fault).collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! What a lineage comes to.
+
+use std::collections::BTreeMap;
+
+use crate::spec::{Agent, At, Healthcheck, Metadata, Mode, Probe};
+
+/// A template with everything it inherits and every default filled in.
+///
+/// [`Effective::origin`] tells a stated value from a default: an image that is run directly keeps its own
+/// `USER` and `WORKDIR`, where a template without these keys has `user` and `/app`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effective {
+    /// Name and version are the last member's own; the rest is merged per key.
+    pub metadata: Metadata,
+    /// All `build.env` entries, root first, as written: `$NAME` in a value means the image's variables and
+    /// the entries before it, so a name may occur again.
+    pub env: Vec<EnvEntry>,
+    /// Cores.
+    pub cpu: f64,
+    /// MB.
+    pub memory: u64,
+    /// MB.
+    pub disk: u64,
+    /// Processes and threads.
+    pub pids: u64,
+    pub gpu: Option<String>,
+    /// Seconds.
+    pub timeout: u64,
+    /// Seconds.
+    pub idle_timeout: u64,
+    /// Union over the lineage, root first, each once.
+    pub ports: Vec<u16>,
+    pub public: bool,
+    pub mode: Mode,
+    pub workdir: String,
+    pub user: String,
+    /// `None`: `/bin/bash` where the image has it, else `/bin/sh`.
+    pub shell: Option<String>,
+    pub startup_command: Option<At<String>>,
+    pub readiness_probe: Option<At<Probe>>,
+    pub healthcheck: Option<Healthcheck>,
+    pub capabilities: Vec<String>,
+    pub agent: Agent,
+    pub(crate) origins: BTreeMap<&'static str, usize>,
+}
+
+/// One entry of `build.env`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvEntry {
+    pub name: String,
+    pub value: At<String>,
+    /// Which member of the lineage has it; 0 is the root.
+    pub member: usize,
+}
+
+impl Effective {
+    /// Which member of the lineage (0 is the root) set the key, written as in the file (`sandbox.workdir`,
+    /// `resources.cpu`, `capabilities`); `None` where the value is a default.
+    pub fn origin(&self, key: &str) -> Option<usize> {
+        self.origins.get(key).copied()
+    }
+
+    /// Whether some member of the lineage states the key.
+    pub fn is_stated(&self, key: &str) -> bool {
+        self.origins.contains_key(key)
+    }
+}

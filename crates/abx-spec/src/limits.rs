@@ -1,0 +1,46 @@
+//! Bounds and defaults, in one table.
+
+use std::ops::RangeInclusive;
+
+/// Cores.
+pub const CPU: RangeInclusive<f64> = 0.1..=64.0;
+/// MB.
+pub const MEMORY: RangeInclusive<u64> = 64..=262_144;
+/// MB.
+pub const DISK: RangeInclusive<u64> = 256..=1_048_576;
+/// Seconds, for `timeout` and `idle_timeout`.
+pub const TIMEOUT: RangeInclusive<u64> = 1..=604_800;
+/// Seconds, for probes and health checks.
+pub const PROBE_SECONDS: RangeInclusive<f64> = 0.01..=604_800.0;
+/// Failures in a row.
+pub const RETRIES: RangeInclusive<u64> = 1..=1000;
+
+/// The words `capabilities` knows, beside those that begin with `x-`.
+pub const CAPABILITIES: &[&str] = &["shell", "files", "code", "terminal", "ports"];
+/// What a template can do whose lineage says nothing.
+pub const DEFAULT_CAPABILITIES: &[&str] = &["shell", "files", "code"];
+/// The words of `metadata.category`.
+pub const CATEGORIES: &[&str] =
+    &["language", "data-science", "web", "browser", "ai-ml", "devops", "database", "security"];
+
+pub const DEFAULT_CPU: f64 = 1.0;
+pub const DEFAULT_MEMORY: u64 = 2048;
+pub const DEFAULT_DISK: u64 = 10_240;
+pub const DEFAULT_PIDS: u64 = 2048;
+pub const DEFAULT_TIMEOUT: u64 = 600;
+pub const DEFAULT_IDLE_TIMEOUT: u64 = 300;
+pub const DEFAULT_WORKDIR: &str = "/app";
+pub const DEFAULT_USER: &str = "user";
+pub const DEFAULT_VERSION: &str = "0.0.0";
+pub const DEFAULT_PROBE_INTERVAL: f64 = 0.2;
+pub const DEFAULT_PROBE_TIMEOUT: f64 = 30.0;
+pub const DEFAULT_HEALTH_INTERVAL: f64 = 30.0;
+pub const DEFAULT_HEALTH_TIMEOUT: f64 = 5.0;
+pub const DEFAULT_HEALTH_RETRIES: u32 = 3;
+
+/// Nodes of a file, aliases counted as often as they are used.
+pub const NODES: usize = 20_000;
+/// Collections within collections.
+pub const DEPTH: usize = 32;
+/// Bytes of a file.
+pub const FILE_BYTES: usize = 1 << 20;

@@ -1,0 +1,60 @@
+//! Text → [`Spec`].
+
+use crate::diagnostic::{Diagnostic, Invalid};
+use crate::foreign;
+use crate::limits::FILE_BYTES;
+use crate::problem::Problem;
+use crate::read::{self, Reader};
+use crate::spec::{Place, Spec};
+use crate::yaml::{self, Value};
+
+/// A file that means something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    pub spec: Spec,
+    /// What is questionable in it.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Parses the text of a `template.yaml` (or `sandbox.yaml`); `file` is its name as the user knows it. Never
+/// panics, whatever the text.
+///
+/// # Errors
+/// Every fault of the file at once.
+pub fn parse(text: &str, file: &str) -> Result<Parsed, Invalid> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader::new(text, file);
+    let spec = if text.len() > FILE_BYTES {
+        reader.fault(Problem::TooLarge { limit: FILE_BYTES }, yaml::Span { line: 1, column: 1, length: 1 });
+        Spec::default()
+    } else {
+        spec(text, &mut reader)
+    };
+    let (faults, warnings) = reader.finish();
+    match Invalid::new(faults) {
+        Some(invalid) => Err(invalid),
+        None => Ok(Parsed { spec, warnings }),
+    }
+}
+
+fn spec(text: &str, reader: &mut Reader<'_>) -> Spec {
+    let (root, found) = yaml::load(text);
+    if let Some(Value::Map(entries)) = root.as_ref().map(|root| &root.value)
+        && let Some(what) = foreign::recognise(entries)
+        && let Some(first) = entries.first()
+    {
+        reader.fault(Problem::Foreign { what }, first.key_span);
+        return Spec::default();
+    }
+    for (problem, span) in found {
+        reader.fault(problem, span);
+    }
+    root.map(|root| read::root(reader, &root)).unwrap_or_default()
+}
+
+impl Place {
+    /// The first character of a file.
+    pub fn start_of(file: &str) -> Self {
+        Self { file: file.to_owned(), line: 1, column: 1 }
+    }
+}

@@ -1,0 +1,123 @@
+//! What all section readers share: the file, the faults found so far, the fields of a map.
+
+use crate::diagnostic::{Diagnostic, snippet};
+use crate::near::nearest;
+use crate::problem::Problem;
+use crate::read::keys;
+use crate::spec::{At, Place};
+use crate::yaml::{Entry, Node, Span, Value};
+
+/// Collects what is wrong while the sections are read; a reader goes on behind every fault.
+pub(crate) struct Reader<'t> {
+    file: &'t str,
+    lines: Vec<&'t str>,
+    faults: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+    pub(super) is_shorthand: bool,
+}
+
+impl<'t> Reader<'t> {
+    pub(crate) fn new(text: &'t str, file: &'t str) -> Self {
+        let lines = text.lines().collect();
+        Self { file, lines, faults: Vec::new(), warnings: Vec::new(), is_shorthand: false }
+    }
+
+    /// The faults and the warnings.
+    pub(crate) fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        (self.faults, self.warnings)
+    }
+
+    pub(crate) fn fault(&mut self, problem: Problem, span: Span) {
+        let diagnostic = self.diagnostic(problem, span);
+        self.faults.push(diagnostic);
+    }
+
+    pub(super) fn warn(&mut self, problem: Problem, span: Span) {
+        let diagnostic = self.diagnostic(problem, span);
+        self.warnings.push(diagnostic);
+    }
+
+    fn diagnostic(&self, problem: Problem, span: Span) -> Diagnostic {
+        let source = self.lines.get(span.line.saturating_sub(1)).copied().unwrap_or_default();
+        Diagnostic { problem, snippet: snippet(&self.place(span), source, span.length) }
+    }
+
+    fn place(&self, span: Span) -> Place {
+        Place { file: self.file.to_owned(), line: span.line, column: span.column }
+    }
+
+    pub(super) fn at<T>(&self, value: T, span: Span) -> At<T> {
+        At { value, place: self.place(span) }
+    }
+
+    /// The fields of a section. Keys other than `known` are faults; `section` is empty for the top.
+    pub(super) fn fields<'n>(
+        &mut self,
+        node: &'n Node,
+        section: &'static str,
+        known: &'static [&'static str],
+    ) -> Fields<'n> {
+        let entries = match &node.value {
+            Value::Map(entries) => entries.as_slice(),
+            _ => {
+                self.wrong_type(node, section, "a map of keys", map_hint(section, node));
+                &[]
+            }
+        };
+        for entry in entries {
+            if !known.contains(&entry.key.as_str()) {
+                self.unknown_key(entry, section, known);
+            }
+        }
+        Fields { entries, span: node.span }
+    }
+
+    fn unknown_key(&mut self, entry: &Entry, section: &'static str, known: &'static [&'static str]) {
+        if entry.key == "custom_commands" {
+            return self.fault(Problem::CustomCommands, entry.key_span);
+        }
+        let key = entry.key.clone();
+        let home = keys::home(&key, self.is_shorthand);
+        // A key that is right elsewhere is misplaced rather than misspelt.
+        let near = if home.is_some() { None } else { nearest(&key, known.iter().copied()) };
+        self.fault(Problem::UnknownKey { key, section, near, home }, entry.key_span);
+    }
+
+    pub(super) fn wrong_type(&mut self, node: &Node, key: &str, wanted: &'static str, hint: Option<String>) {
+        let problem = Problem::WrongType { key: key.to_owned(), wanted, found: node.kind(), hint };
+        self.fault(problem, node.span);
+    }
+}
+
+fn map_hint(section: &str, node: &Node) -> Option<String> {
+    match (section, &node.value) {
+        ("base", Value::Scalar(scalar)) => {
+            let key = if scalar.text.contains(':') { "image" } else { "from" };
+            Some(format!("write `base: {{{key}: \"{}\"}}`", scalar.text))
+        }
+        ("env", Value::List(_)) => Some("write `NAME: value` without the dashes".into()),
+        _ => None,
+    }
+}
+
+/// The fields of one map.
+pub(super) struct Fields<'n> {
+    entries: &'n [Entry],
+    pub(super) span: Span,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key; a `null` counts as absent.
+    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
+        self.entry(key).map(|entry| &entry.node).filter(|node| !node.is_null())
+    }
+
+    /// Whether the key is there and `null`.
+    pub(super) fn is_null(&self, key: &str) -> bool {
+        self.entry(key).is_some_and(|entry| entry.node.is_null())
+    }
+
+    pub(super) fn entry(&self, key: &str) -> Option<&'n Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+}

@@ -1,0 +1,7 @@
+//! Text → a tree in which every node knows its place.
+
+mod load;
+mod node;
+
+pub(crate) use load::load;
+pub(crate) use node::{Entry, Meaning, Node, Scalar, Span, Value};
