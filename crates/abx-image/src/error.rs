@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use abx_core::{Code, Fault};
 
+use crate::{LayerFault, PackFault};
+
 /// A failed operation on an image, with its subject.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,6 +26,16 @@ pub enum ImageError {
     /// An image names a layer the store lacks.
     #[error("layer {id} is not in the store")]
     NoLayer { id: String },
+    /// A layer's archive could not be unpacked.
+    #[error("cannot unpack a layer{}: {source}", at(entry))]
+    Layer {
+        /// The member's path; empty where the archive as a whole is at fault.
+        entry: String,
+        source: LayerFault,
+    },
+    /// A layer could not be packed.
+    #[error("cannot pack {}: {source}", path.display())]
+    Pack { path: PathBuf, source: PackFault },
     /// The configured authorities could not be read.
     #[error("cannot use the certificate bundle {}: {reason}", path.display())]
     CertificateBundle { path: PathBuf, reason: String },
@@ -45,6 +57,13 @@ impl ImageError {
     }
 }
 
+fn at(entry: &str) -> String {
+    match entry {
+        "" => String::new(),
+        entry => format!(" at {entry}"),
+    }
+}
+
 /// The code of a failed file operation.
 fn file_code(error: &io::Error) -> Code {
     match error.kind() {
@@ -61,6 +80,12 @@ impl Fault for ImageError {
     fn code(&self) -> Code {
         match self {
             Self::Store { source, .. } => file_code(source),
+            Self::Layer { source: LayerFault::Make(source), .. } => file_code(source),
+            Self::Layer { .. } => Code::ArchiveUnsafe,
+            Self::Pack { source: PackFault::Read(source) | PackFault::Write(source), .. } => {
+                file_code(source)
+            }
+            Self::Pack { .. } => Code::File,
             Self::MalformedId { .. } | Self::NoLayer { .. } => Code::File,
             Self::CertificateBundle { .. } | Self::Proxy { .. } | Self::Tls { .. } => Code::Network,
         }
@@ -68,10 +93,15 @@ impl Fault for ImageError {
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Store { source, .. } if file_code(source) == Code::FileSize => {
+            Self::Store { source, .. } | Self::Layer { source: LayerFault::Make(source), .. }
+                if file_code(source) == Code::FileSize =>
+            {
                 "free some space, or move the store with ABX_HOME"
             }
-            Self::Store { .. } => return Vec::new(),
+            Self::Pack { source: PackFault::Shared { .. }, .. } => {
+                "the layer was made by an overlay with redirect_dir or metacopy; build it again without"
+            }
+            Self::Store { .. } | Self::Layer { .. } | Self::Pack { .. } => return Vec::new(),
             Self::MalformedId { .. } | Self::NoLayer { .. } => "run `abx doctor --clean`, then build again",
             Self::CertificateBundle { .. } => "the bundle is a file of PEM certificates",
             Self::Proxy { .. } => "a proxy looks like http://host:port",

@@ -5,17 +5,27 @@
 //!
 //! - [`image`]: what an image is; [`config`]: helpers on its configuration,
 //! - [`store`]: layers, images and name tags on disk,
+//! - [`unpack()`]: a layer's archive into the store's form,
+//! - [`pack()`]: a layer back into an archive,
 //! - [`http`]: the one HTTP client configuration.
 //!
 //! **Architecture Invariant:** this crate reads no environment variable and starts no process; mirrors,
 //! credentials, proxies and authorities reach it as values.
 
 pub mod config;
+pub mod digest;
 pub mod error;
 pub mod http;
 pub mod image;
+pub mod pack;
 pub mod store;
+pub mod tarball;
+pub mod unpack;
 
+pub use digest::Digest;
 pub use error::ImageError;
 pub use image::{Image, ImageConfig, ImageId, LayerId, Origin};
+pub use pack::{PackFault, PackOptions, Packed, pack};
 pub use store::{ImageStore, LayerRecord, StagedLayer, Swept, Tag};
+pub use tarball::TarFault;
+pub use unpack::{LayerFault, Unpacked, unpack};

@@ -56,11 +56,6 @@ impl ImageStore {
     }
 }
 
-/// Whether an id is safe as a file name: 64 lower-case hexadecimal digits.
-fn well_formed(id: &str) -> bool {
-    id.len() == 64 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 /// Reads a file that may be absent.
 fn read_optional(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path) {

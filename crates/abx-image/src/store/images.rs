@@ -1,10 +1,10 @@
 //! Images: layers and configuration under one digest.
 
 use abx_core::fs::write_atomic;
-use sha2::{Digest, Sha256};
 
-use super::{ImageStore, read_optional, well_formed};
-use crate::{Image, ImageConfig, ImageError, ImageId, LayerId, Origin};
+use super::{ImageStore, read_optional};
+use crate::digest::well_formed;
+use crate::{Digest, Image, ImageConfig, ImageError, ImageId, LayerId, Origin};
 
 impl ImageStore {
     /// Records an image of layers that are all in the store. Its id follows from layers and configuration;
@@ -45,13 +45,5 @@ impl ImageStore {
 /// The digest over canonical JSON: fields in the order of the types, no white space.
 fn image_id(layers: &[LayerId], config: &ImageConfig) -> ImageId {
     let bytes = serde_json::to_vec(&(layers, config)).expect("an image is plain data");
-    ImageId(hex(&Sha256::digest(bytes)))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    ImageId(Digest::of(&bytes).hex().to_owned())
 }

@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use abx_core::fs::{Lock, Staging};
 use serde::{Deserialize, Serialize};
 
-use super::{ImageStore, read_optional, well_formed};
+use super::{ImageStore, read_optional};
+use crate::digest::well_formed;
 use crate::{ImageError, LayerId};
 
 /// What is known of a layer besides its files.
