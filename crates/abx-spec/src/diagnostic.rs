@@ -50,13 +50,10 @@ impl Fault for Diagnostic {
 }
 
 /// A file that means nothing: every fault found in it, in the order of its lines.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{first}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// The first fault of the file.
-    pub first: Diagnostic,
-    /// All others.
-    pub rest: Vec<Diagnostic>,
+    first: Box<Diagnostic>,
+    rest: Vec<Diagnostic>,
 }
 
 impl Invalid {
@@ -64,15 +61,23 @@ impl Invalid {
     pub fn new(mut faults: Vec<Diagnostic>) -> Option<Self> {
         faults.sort_by_key(|fault| (fault.snippet.line, fault.snippet.column));
         let mut faults = faults.into_iter();
-        let first = faults.next()?;
+        let first = Box::new(faults.next()?);
         Some(Self { first, rest: faults.collect() })
     }
 
-    /// Every fault, in the order of the file's lines.
+    /// Every fault, in the order of the file's lines; there is at least one.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        std::iter::once(&self.first).chain(&self.rest)
+        std::iter::once(&*self.first).chain(&self.rest)
     }
 }
+
+impl std::fmt::Display for Invalid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.first.fmt(f)
+    }
+}
+
+impl std::error::Error for Invalid {}
 
 impl Fault for Invalid {
     fn code(&self) -> Code {

@@ -32,7 +32,7 @@ pub use diagnostic::{Diagnostic, Invalid};
 pub use effective::Effective;
 pub use expand::expand;
 pub use merge::merge;
-pub use parse::{Parsed, parse};
+pub use parse::{Examined, Parsed, examine, parse};
 pub use problem::Problem;
 pub use spec::{
     Agent, At, Base, Build, Check, Clearable, Copy, Healthcheck, Metadata, Mode, Network, Place, Probe,

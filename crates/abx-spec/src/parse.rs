@@ -22,6 +22,24 @@ pub struct Parsed {
 /// # Errors
 /// Every fault of the file at once.
 pub fn parse(text: &str, file: &str) -> Result<Parsed, Invalid> {
+    let Examined { spec, faults, warnings } = examine(text, file);
+    match Invalid::new(faults) {
+        Some(invalid) => Err(invalid),
+        None => Ok(Parsed { spec, warnings }),
+    }
+}
+
+/// What there is to say about a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Examined {
+    /// What could be understood: all of the file where `faults` is empty.
+    pub spec: Spec,
+    pub faults: Vec<Diagnostic>,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// [`parse`](fn@parse) for a caller that has faults of its own to add before it gives up.
+pub fn examine(text: &str, file: &str) -> Examined {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::new(text, file);
     let spec = if text.len() > FILE_BYTES {
@@ -31,10 +49,7 @@ pub fn parse(text: &str, file: &str) -> Result<Parsed, Invalid> {
         spec(text, &mut reader)
     };
     let (faults, warnings) = reader.finish();
-    match Invalid::new(faults) {
-        Some(invalid) => Err(invalid),
-        None => Ok(Parsed { spec, warnings }),
-    }
+    Examined { spec, faults, warnings }
 }
 
 fn spec(text: &str, reader: &mut Reader<'_>) -> Spec {

@@ -11,7 +11,7 @@ pub(crate) fn megabytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     let amount = number.parse::<f64>().ok()? * factor;
-    (amount >= 0.0 && amount < 1e15 && amount.fract() == 0.0).then_some(amount as u64)
+    ((0.0..1e15).contains(&amount) && amount.fract() == 0.0).then_some(amount as u64)
 }
 
 #[cfg(test)]

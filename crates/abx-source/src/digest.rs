@@ -1,0 +1,101 @@
+//! What identifies a package: a hash over the files that have a say in its image or its sandbox.
+//!
+//! Of a directory these are `template.yaml` (or `sandbox.yaml`), `files/`, `scripts/`, `commands.py`,
+//! `commands/` and the sources of `build.copy`; a README, tests or a `target/` folder beside them change
+//! nothing. Of each entry the path, the kind, the executable bit and the content (of a link, its target)
+//! count; `.git` never does. Of a built-in, every file counts.
+
+use std::collections::BTreeSet;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use walkdir::WalkDir;
+
+use crate::builtin::Builtin;
+
+/// Always part of a package where they exist.
+const PARTS: &[&str] = &["template.yaml", "sandbox.yaml", "files", "scripts", "commands.py", "commands"];
+
+/// The digest of a built-in package: `sha256:` and 64 digits.
+pub(crate) fn of_builtin(builtin: &Builtin) -> String {
+    let mut hasher = Sha256::new();
+    for file in builtin.files {
+        field(&mut hasher, file.path.as_bytes());
+        kind(&mut hasher, file.executable);
+        field(&mut hasher, file.content);
+    }
+    printed(hasher)
+}
+
+/// The digest of a package's directory; `copies` are the sources of its `build.copy`, relative to it.
+pub(crate) fn of_directory<'p>(root: &Path, copies: impl Iterator<Item = &'p Path>) -> io::Result<String> {
+    let mut paths = BTreeSet::new();
+    for part in PARTS.iter().map(Path::new).chain(copies) {
+        collect(root, part, &mut paths)?;
+    }
+    let mut hasher = Sha256::new();
+    for path in paths {
+        entry(&mut hasher, root, &path)?;
+    }
+    Ok(printed(hasher))
+}
+
+/// Adds what lies at and below `part`, as paths relative to `root`.
+fn collect(root: &Path, part: &Path, paths: &mut BTreeSet<PathBuf>) -> io::Result<()> {
+    let start = root.join(part);
+    if start.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let walk = WalkDir::new(&start).follow_root_links(false);
+    for entry in walk.into_iter().filter_entry(|entry| entry.file_name() != ".git") {
+        let entry = entry?;
+        paths.insert(entry.path().strip_prefix(root).unwrap_or(entry.path()).to_owned());
+    }
+    Ok(())
+}
+
+fn entry(hasher: &mut Sha256, root: &Path, path: &Path) -> io::Result<()> {
+    let full = root.join(path);
+    let metadata = full.symlink_metadata()?;
+    if metadata.is_file() {
+        field(hasher, path.as_os_str().as_bytes());
+        kind(hasher, is_executable(&metadata));
+        content(hasher, &full, metadata.len())?;
+    } else if metadata.is_symlink() {
+        field(hasher, path.as_os_str().as_bytes());
+        hasher.update(b"l");
+        field(hasher, std::fs::read_link(&full)?.as_os_str().as_bytes());
+    } else if metadata.is_dir() {
+        field(hasher, path.as_os_str().as_bytes());
+        hasher.update(b"d");
+    }
+    Ok(())
+}
+
+/// Whether anybody may execute it.
+pub(crate) fn is_executable(metadata: &Metadata) -> bool {
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+fn content(hasher: &mut Sha256, path: &Path, length: u64) -> io::Result<()> {
+    hasher.update(length.to_le_bytes());
+    io::copy(&mut File::open(path)?, hasher).map(drop)
+}
+
+/// Length first, so that no two lists of fields run together.
+fn field(hasher: &mut Sha256, bytes: &[u8]) {
+    hasher.update((bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
+
+fn kind(hasher: &mut Sha256, executable: bool) {
+    hasher.update(if executable { b"x" } else { b"f" });
+}
+
+fn printed(hasher: Sha256) -> String {
+    format!("sha256:{:x}", hasher.finalize())
+}

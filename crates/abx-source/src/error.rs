@@ -1,0 +1,179 @@
+//! What can go wrong between a reference and its lineage.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use abx_core::{Code, Fault, Snippet};
+use abx_reference::ReferenceError;
+use abx_spec::Invalid;
+
+/// Why a reference came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// No template of this name; `near` are names like it, `beside` a directory of the same name.
+    #[error("there is no template called `{name}`")]
+    UnknownName { name: String, near: Vec<String>, beside: Option<String> },
+    #[error("`{name}` has no version `{selector}`")]
+    NoVersion { name: String, selector: String, available: Vec<String> },
+    #[error("there is no directory `{display}`")]
+    NoDirectory { display: String },
+    #[error("`{display}` is a file, and a template is a directory with a template.yaml")]
+    NotDirectory { display: String },
+    #[error("there is no template.yaml in `{display}`")]
+    NoTemplate { display: String, like: Option<String> },
+    #[error("`{display}` has both a template.yaml and a sandbox.yaml")]
+    BothFiles { display: String },
+    #[error("`{display}` defines its image by a Dockerfile, which this version does not build")]
+    Dockerfile { display: String },
+    #[error("`{file}` is no UTF-8 text")]
+    NotText { file: String },
+    #[error("where `{display}` lies is unknown without a home directory")]
+    NoHome { display: String },
+    #[error("`{reference}` is on GitHub, and this version resolves built-in and local templates only")]
+    Github { reference: String, beside: Option<String> },
+    #[error("`{display}` is an archive, and this version reads directories only")]
+    Archive { display: String },
+    #[error("the built-in template cannot inherit from the directory `{reference}`")]
+    DirectoryFromBuiltin { reference: String },
+    /// The file of a package means nothing.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    #[error("templates inherit from each other in a circle: {}", .path.join(" → "))]
+    Cycle { path: Vec<String> },
+    #[error("more than {limit} templates inherit from each other: {}", .path.join(" → "))]
+    TooDeep { path: Vec<String>, limit: usize },
+    #[error("cannot {verb} `{}`", .path.display())]
+    Io { path: PathBuf, verb: &'static str, source: io::Error },
+    /// An ancestor could not be had; the place is where a descendant names it.
+    #[error("{error}")]
+    Ancestor { error: Box<Self>, at: Box<Snippet> },
+}
+
+impl SourceError {
+    pub(crate) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, verb, source }
+    }
+
+    /// Points at the line that asked for what could not be had, unless the error has a place of its own.
+    pub(crate) fn asked_for_at(self, at: Option<Snippet>) -> Self {
+        match at {
+            Some(at) if self.snippets().is_empty() => {
+                Self::Ancestor { error: Box::new(self), at: Box::new(at) }
+            }
+            _ => self,
+        }
+    }
+}
+
+impl Fault for SourceError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Reference(error) => error.code(),
+            Self::UnknownName { .. }
+            | Self::NoDirectory { .. }
+            | Self::NotDirectory { .. }
+            | Self::NoTemplate { .. }
+            | Self::NoHome { .. }
+            | Self::Archive { .. }
+            | Self::Github { .. } => Code::TemplateNotFound,
+            Self::NoVersion { .. } => Code::NoVersion,
+            Self::BothFiles { .. }
+            | Self::Dockerfile { .. }
+            | Self::NotText { .. }
+            | Self::DirectoryFromBuiltin { .. } => Code::SpecInvalid,
+            Self::Invalid(invalid) => invalid.code(),
+            Self::Cycle { .. } | Self::TooDeep { .. } => Code::Inheritance,
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => Code::FilePermission,
+                io::ErrorKind::NotFound => Code::FileNotFound,
+                io::ErrorKind::StorageFull => Code::FileSize,
+                _ => Code::File,
+            },
+            Self::Ancestor { error, .. } => error.code(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Reference(error) => error.hints(),
+            Self::UnknownName { name, near, beside } => unknown_name_hints(name, near, beside.as_deref()),
+            Self::NoVersion { available, .. } => match available.as_slice() {
+                [] => Vec::new(),
+                available => vec![format!("there is {}", quoted(available))],
+            },
+            Self::NoDirectory { .. } | Self::NotDirectory { .. } => {
+                vec!["give the directory that holds the template.yaml".into()]
+            }
+            Self::NoTemplate { like: Some(like), .. } => vec![format!("rename `{like}` to `template.yaml`")],
+            Self::NoTemplate { .. } => {
+                vec!["the least is `version: \"1\"`, `metadata: {name: …}` and `base: {image: …}`".into()]
+            }
+            Self::BothFiles { .. } => vec!["keep template.yaml; sandbox.yaml is its older name".into()],
+            Self::Dockerfile { .. } => {
+                vec![
+                    "write the image as `base` and `build` to a template.yaml, and remove the Dockerfile"
+                        .into(),
+                ]
+            }
+            Self::Github { beside: Some(beside), .. } => vec![directory_hint(beside)],
+            Self::Github { .. } => vec!["clone the repository and give its directory: `./template`".into()],
+            Self::Archive { .. } => vec!["unpack it and give the directory".into()],
+            Self::Cycle { .. } => vec!["let one of them start from `base.image`".into()],
+            Self::TooDeep { .. } => vec!["join some of them into one template".into()],
+            Self::Invalid(invalid) => invalid.hints(),
+            Self::Ancestor { error, .. } => error.hints(),
+            Self::NotText { .. }
+            | Self::NoHome { .. }
+            | Self::DirectoryFromBuiltin { .. }
+            | Self::Io { .. } => Vec::new(),
+        }
+    }
+
+    fn snippets(&self) -> Vec<Snippet> {
+        match self {
+            Self::Invalid(invalid) => invalid.snippets(),
+            Self::Ancestor { error, at } => {
+                let mut snippets = error.snippets();
+                snippets.push((**at).clone());
+                snippets
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn others(&self) -> Vec<&dyn Fault> {
+        match self {
+            Self::Invalid(invalid) => invalid.others(),
+            Self::Ancestor { error, .. } => error.others(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn unknown_name_hints(name: &str, near: &[String], beside: Option<&str>) -> Vec<String> {
+    let mut hints = Vec::new();
+    if let Some(beside) = beside {
+        hints.push(directory_hint(beside));
+    }
+    if !near.is_empty() {
+        hints.push(format!("did you mean {}?", quoted(near)));
+    }
+    if hints.is_empty() {
+        hints.push(format!(
+            "`abx template list` shows what there is; an image is written `docker://{name}`, a directory `./{name}`"
+        ));
+    }
+    hints
+}
+
+fn directory_hint(path: &str) -> String {
+    format!("there is a directory of that name here: write `./{path}`")
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

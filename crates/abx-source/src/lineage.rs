@@ -1,0 +1,45 @@
+//! The result of resolving.
+
+use abx_spec::{Effective, Place};
+
+use crate::Package;
+
+/// A template with all it inherits from, and the image at the bottom.
+#[derive(Clone, Debug)]
+pub struct Lineage {
+    /// Root first; empty where an image was named directly.
+    pub packages: Vec<Package>,
+    /// What the root is built on.
+    pub base: BaseImage,
+}
+
+/// The image at the bottom of a lineage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaseImage {
+    /// An image of a registry, as `docker pull` takes it, without a scheme. No place where it was named on the
+    /// command line.
+    Image { name: String, place: Option<Place> },
+    /// An image that has this name here: built or snapshotted on this machine.
+    Stored { name: String, tag: String, place: Option<Place> },
+}
+
+impl BaseImage {
+    /// Where a file names it.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Image { place, .. } | Self::Stored { place, .. } => place.as_ref(),
+        }
+    }
+}
+
+impl Lineage {
+    /// The template itself; `None` where an image was named directly.
+    pub fn leaf(&self) -> Option<&Package> {
+        self.packages.last()
+    }
+
+    /// What the lineage comes to.
+    pub fn effective(&self) -> Effective {
+        abx_spec::merge(self.packages.iter().map(|package| &package.spec))
+    }
+}

@@ -1,0 +1,218 @@
+//! Reference → lineage: the one loop over `base.from`.
+
+use std::path::Path;
+
+use abx_reference::{LocalPath, Name, Reference, Selector, alias};
+use abx_spec::{Base, Place};
+
+use crate::builtin::Builtin;
+use crate::{BaseImage, Lineage, Package, PackageRoot, SourceContext, SourceError, local, stored};
+
+/// How many templates may inherit from each other, the first included.
+pub const DEPTH: usize = 8;
+
+/// Resolves a reference in any spelling.
+pub fn resolve(text: &str, context: &SourceContext) -> Result<Lineage, SourceError> {
+    resolve_reference(&Reference::parse(text)?, context)
+}
+
+/// Resolves a reference: the package it names, and every package that one inherits from.
+pub fn resolve_reference(reference: &Reference, context: &SourceContext) -> Result<Lineage, SourceError> {
+    let mut packages: Vec<Package> = Vec::new();
+    let mut asked = Asked { reference: reference.clone(), or_image: false, place: None };
+    let base = loop {
+        let at = packages.last().zip(asked.place.as_ref()).map(|(child, place)| child.snippet(place));
+        let found = find(&asked, packages.last(), context).map_err(|error| error.asked_for_at(at.clone()))?;
+        let package = match found {
+            Found::Base(base) => break base,
+            Found::Package(package) => package,
+        };
+        check_path(&packages, &package).map_err(|error| error.asked_for_at(at))?;
+        let next = next(&package)?;
+        packages.push(package);
+        match next {
+            Next::Ask(next) => asked = next,
+            Next::Base(base) => break base,
+        }
+    };
+    packages.reverse();
+    Ok(Lineage { packages, base })
+}
+
+/// What to look for next, and where a file asks for it.
+struct Asked {
+    reference: Reference,
+    /// Whether a name that is no template here is an image.
+    or_image: bool,
+    place: Option<Place>,
+}
+
+enum Found {
+    Package(Package),
+    Base(BaseImage),
+}
+
+enum Next {
+    Ask(Asked),
+    Base(BaseImage),
+}
+
+fn next(package: &Package) -> Result<Next, SourceError> {
+    let (text, or_image) = match &package.spec.base {
+        Some(Base::Image(at)) => {
+            return Ok(Next::Base(BaseImage::Image {
+                name: at.value.clone(),
+                place: Some(at.place.clone()),
+            }));
+        }
+        Some(Base::From(at)) => (at, false),
+        Some(Base::Either(at)) => (at, true),
+        // Reading a package has refused it without a base.
+        None => return Err(SourceError::NoTemplate { display: package.display.clone(), like: None }),
+    };
+    let reference = Reference::parse(&text.value)?;
+    Ok(Next::Ask(Asked { reference, or_image, place: Some(text.place.clone()) }))
+}
+
+fn find(asked: &Asked, child: Option<&Package>, context: &SourceContext) -> Result<Found, SourceError> {
+    match &asked.reference {
+        Reference::Local(path) => directory(path, child, context).map(Found::Package),
+        Reference::Registry(image) => {
+            Ok(Found::Base(BaseImage::Image { name: image.image(), place: asked.place.clone() }))
+        }
+        Reference::Name(name) => by_name(name, asked, context),
+        Reference::Github(github) => {
+            let path = github.to_string().replace("//", "/");
+            let beside = context.cwd.join(&path).is_dir().then_some(path);
+            Err(SourceError::Github { reference: github.to_string(), beside })
+        }
+    }
+}
+
+/// A relative path starts at the package that names it, on the command line at the working directory.
+fn directory(
+    path: &LocalPath,
+    child: Option<&Package>,
+    context: &SourceContext,
+) -> Result<Package, SourceError> {
+    let (start, display) = match child {
+        None => (context.cwd.as_path(), Reference::Local(path.clone()).to_string()),
+        Some(Package { root: PackageRoot::Embedded(_), .. }) => {
+            return Err(SourceError::DirectoryFromBuiltin { reference: path.as_str().to_owned() });
+        }
+        Some(Package { root: PackageRoot::Dir(root), display, .. }) if path.is_relative() => {
+            (root.as_path(), lexical(Path::new(display).join(path.as_str()).as_path()))
+        }
+        Some(_) => (context.cwd.as_path(), path.as_str().to_owned()),
+    };
+    let directory =
+        context.directory(path, start).ok_or_else(|| SourceError::NoHome { display: display.clone() })?;
+    local::read(&directory, &display)
+}
+
+/// A path as a person would write it: `./a/../b` is `./b`.
+fn lexical(path: &Path) -> String {
+    use std::path::Component;
+    let mut parts: Vec<&str> = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir if parts.last().is_some_and(|last| !matches!(*last, ".." | "." | "")) => {
+                parts.pop();
+            }
+            Component::ParentDir if parts == ["."] => parts = vec![".."],
+            Component::ParentDir => parts.push(".."),
+            Component::CurDir => parts.push("."),
+            Component::RootDir => parts.push(""),
+            Component::Normal(name) => parts.push(name.to_str().unwrap_or("?")),
+            Component::Prefix(_) => {}
+        }
+    }
+    match parts.as_slice() {
+        [""] => "/".to_owned(),
+        parts => parts.join("/"),
+    }
+}
+
+/// Built-in, alias, local, in this order.
+fn by_name(name: &Name, asked: &Asked, context: &SourceContext) -> Result<Found, SourceError> {
+    let wanted = name.name();
+    // An image may share its name with an alias: `python:3.12-slim`.
+    let target =
+        if asked.or_image && *name.selector() != Selector::Latest { wanted } else { alias::resolve(wanted) };
+    let builtin = context.builtins.iter().find(|builtin| builtin.name == target);
+    let mut available = Vec::new();
+    if let Some(builtin) = builtin {
+        let package = embedded(builtin)?;
+        let version = package.spec.metadata.version.clone();
+        if *name.selector() == Selector::Latest || name.selector().choose([version.as_str()]).is_some() {
+            return Ok(Found::Package(package));
+        }
+        available.push(version);
+    }
+    if let Some(tag) = stored::find(&context.home, name) {
+        let name = wanted.to_owned();
+        return Ok(Found::Base(BaseImage::Stored { name, tag, place: asked.place.clone() }));
+    }
+    available.extend(stored::tags(&context.home, wanted));
+    if !available.is_empty() {
+        let (name, selector) = (wanted.to_owned(), name.selector().to_string());
+        return Err(SourceError::NoVersion { name, selector, available });
+    }
+    if asked.or_image {
+        return Ok(Found::Base(BaseImage::Image { name: name.to_string(), place: asked.place.clone() }));
+    }
+    Err(unknown(wanted, context))
+}
+
+fn unknown(name: &str, context: &SourceContext) -> SourceError {
+    let stored = stored::names(&context.home);
+    let known = context
+        .builtins
+        .iter()
+        .map(|builtin| builtin.name)
+        .chain(alias::ALIASES.iter().map(|(alias, _)| *alias))
+        .chain(stored.iter().map(String::as_str))
+        .filter(|known| alias::resolve(known) == *known || is_builtin(context, alias::resolve(known)));
+    let near = abx_spec::near::near(name, known).into_iter().map(str::to_owned).collect();
+    let beside = context.cwd.join(name).is_dir().then(|| name.to_owned());
+    SourceError::UnknownName { name: name.to_owned(), near, beside }
+}
+
+fn is_builtin(context: &SourceContext, name: &str) -> bool {
+    context.builtins.iter().any(|builtin| builtin.name == name)
+}
+
+fn embedded(builtin: &'static Builtin) -> Result<Package, SourceError> {
+    const FILE: &str = "template.yaml";
+    let display = builtin.name.to_owned();
+    let file = format!("{FILE} of {display}");
+    let Some(embedded) = builtin.file(FILE) else {
+        return Err(SourceError::NoTemplate { display, like: None });
+    };
+    let text =
+        std::str::from_utf8(embedded.content).map_err(|_| SourceError::NotText { file: file.clone() })?;
+    let abx_spec::Parsed { spec, warnings } = abx_spec::parse(text, &file)?;
+    Ok(Package {
+        name: spec.metadata.name.clone(),
+        root: PackageRoot::Embedded(builtin),
+        spec,
+        warnings,
+        display,
+        file_name: FILE,
+        text: text.to_owned(),
+    })
+}
+
+/// `path` is leaf first: `package` would be the parent of its last.
+fn check_path(path: &[Package], package: &Package) -> Result<(), SourceError> {
+    let names = |from: usize| {
+        path[from..].iter().chain([package]).map(|package| package.display.clone()).collect::<Vec<_>>()
+    };
+    if let Some(first) = path.iter().position(|known| known.root == package.root) {
+        return Err(SourceError::Cycle { path: names(first) });
+    }
+    if path.len() >= DEPTH {
+        return Err(SourceError::TooDeep { path: names(0), limit: DEPTH });
+    }
+    Ok(())
+}

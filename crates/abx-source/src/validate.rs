@@ -1,0 +1,96 @@
+//! A closer look than a build needs.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use abx_spec::{Diagnostic, Place, Problem};
+
+use crate::digest::is_executable;
+use crate::{Lineage, Package, PackageRoot, SourceContext, SourceError, resolve};
+
+/// So much of a script is looked at.
+const SCRIPT_BYTES: u64 = 1 << 20;
+
+/// A template that can be built.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub lineage: Lineage,
+    /// What is questionable in the template itself; its ancestors are not looked at again.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Resolves a reference and looks for what would surprise later.
+///
+/// # Errors
+/// What stands in the way of a build; of a file that means nothing, all of its faults at once.
+pub fn validate(text: &str, context: &SourceContext) -> Result<Report, SourceError> {
+    let lineage = resolve(text, context)?;
+    let mut warnings = Vec::new();
+    if let Some(package) = lineage.leaf() {
+        warnings.extend(package.warnings.clone());
+        if let PackageRoot::Dir(root) = &package.root {
+            warnings.extend(folder_name(root, package));
+            for path in scripts(root) {
+                warnings.extend(script(root, &path).map_err(SourceError::io("read", &root.join(&path)))?);
+            }
+        }
+    }
+    Ok(Report { lineage, warnings })
+}
+
+/// The scripts a build or a sandbox runs, and everything executable beside them by its ending.
+fn scripts(root: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = root.join("scripts").read_dir() else { return Vec::new() };
+    let mut scripts: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| Path::new("scripts").join(entry.file_name()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sh"))
+        .filter(|path| root.join(path).is_file())
+        .collect();
+    scripts.sort_unstable();
+    scripts
+}
+
+fn script(root: &Path, path: &Path) -> io::Result<Vec<Diagnostic>> {
+    let mut file = File::open(root.join(path))?;
+    let metadata = file.metadata()?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(SCRIPT_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let path = path.display().to_string();
+    let mut problems = Vec::new();
+    if !is_executable(&metadata) {
+        problems.push(Problem::NotExecutable { path: path.clone() });
+    }
+    if text.contains("\r\n") {
+        problems.push(Problem::WindowsLineEnds { path: path.clone() });
+    }
+    if !text.starts_with("#!") {
+        problems.push(Problem::NoShebang { path: path.clone() });
+    }
+    let place = Place::start_of(&path);
+    Ok(problems.into_iter().map(|problem| Diagnostic::new(problem, &text, &place, 1)).collect())
+}
+
+/// People find a template by its folder and use it by its name.
+fn folder_name(root: &Path, package: &Package) -> Option<Diagnostic> {
+    let folder = root.file_name()?.to_str()?.to_owned();
+    if folder == package.name {
+        return None;
+    }
+    let problem = Problem::FolderName { folder, name: package.name.clone() };
+    let file = format!("{}/{}", package.display.trim_end_matches('/'), package.file_name);
+    let place = name_place(&package.text, &package.name, file);
+    Some(Diagnostic::new(problem, &package.text, &place, package.name.chars().count()))
+}
+
+/// Where the file states its name: the first line with `name:` and the name in it.
+fn name_place(text: &str, name: &str, file: String) -> Place {
+    for (index, line) in text.lines().enumerate() {
+        if let Some(start) = line.find("name:").and_then(|key| line[key..].find(name).map(|at| key + at)) {
+            return Place { file, line: index + 1, column: line[..start].chars().count() + 1 };
+        }
+    }
+    Place::start_of(&file)
+}
