@@ -1,0 +1,107 @@
+//! The new process, from its birth in fresh namespaces to the program.
+
+use std::convert::Infallible;
+use std::ffi::CString;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::cgroup::Entry;
+use crate::error::{IsolateError, system};
+use crate::launch::Launch;
+use crate::program::{self, Program};
+use crate::{init, privileges, root};
+
+/// What the child brings from its owner.
+pub(crate) struct Child<'a> {
+    pub(crate) launch: &'a Launch,
+    pub(crate) userns: OwnedFd,
+    pub(crate) entry: &'a Entry,
+    /// A byte comes when the groups and the network are ready; an end when the owner gave up.
+    pub(crate) go: OwnedFd,
+    /// Where a failure is reported; closes at exec.
+    pub(crate) report: OwnedFd,
+    /// Where process 1 leaves the program's status.
+    pub(crate) status: OwnedFd,
+}
+
+impl Child<'_> {
+    /// Becomes the program, or reports why not and ends.
+    pub(crate) fn run(self) -> ! {
+        let mut report = std::fs::File::from(self.report.try_clone().unwrap_or_else(|_| init::end(1)));
+        let Err(error) = self.become_program();
+        let _ = serde_json::to_vec(&error).map(|message| report.write_all(&message));
+        init::end(1);
+    }
+
+    fn become_program(self) -> Result<Infallible, IsolateError> {
+        let Child { launch, userns, entry, go, report: _report, status } = self;
+        rustix::process::setsid().map_err(system("start a session"))?;
+        rustix::process::umask(Mode::from_raw_mode(0o022));
+        rustix::system::sethostname(launch.hostname.as_bytes()).map_err(system("set the host name"))?;
+        let program = Program::prepare(&launch.process, launch.ids)?;
+        let entrances = open_entrances(entry)?;
+        let root = root::build(launch, userns.as_fd())?;
+        wait_for(&go)?;
+        enter_groups(&entrances)?;
+        root::enter(&root)?;
+        enter_directory(launch)?;
+        program::reset_signals();
+        privileges::give_up(&launch.process, userns.as_fd())?;
+        still_owned(&go)?;
+        if !launch.process.is_init {
+            init::stay_behind(status)?;
+        }
+        program::arrange_descriptors(&launch.process.fds)?;
+        Err(program.execute(&launch.process))
+    }
+}
+
+/// The mount points of the v1 hierarchies, as long as they can be seen; the groups may not exist yet.
+fn open_entrances(entry: &Entry) -> Result<Vec<(OwnedFd, CString)>, IsolateError> {
+    let Entry::Myself(files) = entry else { return Ok(Vec::new()) };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = |mount| {
+        openat(rustix::fs::CWD, mount, flags, Mode::empty()).map_err(system("open a cgroup hierarchy"))
+    };
+    files.iter().map(|(mount, tasks)| Ok((open(mount)?, tasks.clone()))).collect()
+}
+
+/// Moves this process, and makes the groups it is in then the only ones it can see.
+fn enter_groups(entrances: &[(OwnedFd, CString)]) -> Result<(), IsolateError> {
+    let failed = || system("enter a cgroup");
+    for (mount, tasks) in entrances {
+        let file = openat(mount, tasks, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed())?;
+        rustix::io::write(&file, b"0").map_err(failed())?;
+    }
+    // SAFETY: descriptors stay shared as they are; only the cgroup namespace changes.
+    unsafe { unshare_unsafe(UnshareFlags::NEWCGROUP) }.map_err(system("make a cgroup namespace"))
+}
+
+fn wait_for(go: &OwnedFd) -> Result<(), IsolateError> {
+    match rustix::io::retry_on_intr(|| rustix::io::read(go, &mut [0u8; 1])) {
+        Ok(1) => Ok(()),
+        // The owner gave up; nobody reads a report any more.
+        _ => init::end(1),
+    }
+}
+
+/// The death signal holds from when it was set; an owner that died before is seen by its end of the pipe.
+fn still_owned(go: &OwnedFd) -> Result<(), IsolateError> {
+    let mut polled = [PollFd::new(go, PollFlags::IN)];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&now)).map_err(system("look for the owner"))?;
+    if polled[0].revents().contains(PollFlags::HUP) {
+        init::end(1);
+    }
+    Ok(())
+}
+
+fn enter_directory(launch: &Launch) -> Result<(), IsolateError> {
+    let path = &launch.process.cwd;
+    rustix::process::chdir(path)
+        .map_err(|errno| IsolateError::WorkingDirectory { path: path.clone(), source: errno.into() })
+}

@@ -1,0 +1,145 @@
+//! The writable layer.
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, chownat, mkdirat, openat};
+use rustix::io::Errno;
+use rustix::mount::MountAttrFlags;
+
+use super::staging::new_mount;
+use crate::error::{Feature, IsolateError};
+use crate::launch::{Ids, Upper};
+use crate::sys;
+
+/// A writable layer, opened.
+pub(crate) struct Writable {
+    /// The mount the directories are in, where it is not the host's: attached somewhere before use.
+    pub(crate) tree: Option<OwnedFd>,
+    pub(crate) upper: OwnedFd,
+    pub(crate) work: OwnedFd,
+    /// As the user knows them; relative to `tree` where that is given.
+    pub(crate) paths: (PathBuf, PathBuf),
+    pub(crate) volatile: bool,
+}
+
+/// Opens the writable layer; its top directory belongs to root inside.
+pub(crate) fn open(upper: &Upper, ids: Ids) -> Result<Writable, IsolateError> {
+    match upper {
+        Upper::Dir { upper, work, volatile } => {
+            let paths = (upper.clone(), work.clone());
+            let (upper, work) = (open_directory(CWD, upper, ids)?, open_directory(CWD, work, ids)?);
+            Ok(Writable { tree: None, upper, work, paths, volatile: *volatile })
+        }
+        Upper::Disk { image } => {
+            let tree = mount_image(image)?;
+            let paths = (PathBuf::from("upper"), PathBuf::from("work"));
+            let part = |path: &Path| make_directory(&tree, path, ids).map_err(|errno| unusable(image, errno));
+            let (upper, work) = (part(&paths.0)?, part(&paths.1)?);
+            Ok(Writable { tree: Some(tree), upper, work, paths, volatile: false })
+        }
+    }
+}
+
+fn open_directory(at: impl AsFd, path: &Path, ids: Ids) -> Result<OwnedFd, IsolateError> {
+    own_directory(at, path, ids)
+        .map_err(|errno| IsolateError::File { path: path.to_owned(), source: errno.into() })
+}
+
+fn make_directory(tree: &OwnedFd, path: &Path, ids: Ids) -> rustix::io::Result<OwnedFd> {
+    match mkdirat(tree, path, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => own_directory(tree, path, ids),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// An overlay's upper directory is its root directory, so its owner counts.
+fn own_directory(at: impl AsFd, path: &Path, ids: Ids) -> rustix::io::Result<OwnedFd> {
+    let directory = openat(at, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    if ids.root() != 0 {
+        let (uid, gid) = (Uid::from_raw(ids.root()), Gid::from_raw(ids.root()));
+        chownat(&directory, "", Some(uid), Some(gid), AtFlags::EMPTY_PATH)?;
+    }
+    Ok(directory)
+}
+
+/// Mounts the ext4 file system in `image`, detached.
+fn mount_image(image: &Path) -> Result<OwnedFd, IsolateError> {
+    let (_device, path) = attach_loop(image)?;
+    mount_ext4(&path).map_err(|errno| match errno {
+        Errno::NODEV => IsolateError::Lacks { feature: Feature::Ext4, source: errno.into() },
+        errno => unusable(image, errno),
+    })
+}
+
+/// A sandbox does not survive a crash of the host, so its disk need not: nothing waits for the platter.
+fn mount_ext4(device: &str) -> rustix::io::Result<OwnedFd> {
+    new_mount("ext4", &[("source", device), ("barrier", "0")], MountAttrFlags::MOUNT_ATTR_NOATIME)
+}
+
+/// Attaches `image` to a free loop device, which detaches itself once nothing uses it: at the latest when the
+/// sandbox's mount namespace ends.
+fn attach_loop(image: &Path) -> Result<(OwnedFd, String), IsolateError> {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(image)
+        .map_err(|error| IsolateError::Disk { path: image.to_owned(), source: error.into() })?;
+    let lacks = |errno: Errno| IsolateError::Lacks { feature: Feature::LoopDevices, source: errno.into() };
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let control = openat(CWD, "/dev/loop-control", flags, Mode::empty()).map_err(lacks)?;
+    loop {
+        // SAFETY: takes no argument.
+        let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE) };
+        sys::check(number.into()).map_err(lacks)?;
+        let path = format!("/dev/loop{number}");
+        let device = openat(CWD, &path, flags, Mode::empty()).map_err(lacks)?;
+        match configure(&device, &file) {
+            Ok(()) => return Ok((device, path)),
+            // Another was faster.
+            Err(Errno::BUSY) => {}
+            Err(errno) => return Err(unusable(image, errno)),
+        }
+    }
+}
+
+fn configure(device: &OwnedFd, file: &File) -> rustix::io::Result<()> {
+    // SAFETY: all zero is a valid value for every field.
+    let mut config: LoopConfig = unsafe { std::mem::zeroed() };
+    config.descriptor = file.as_raw_fd() as u32;
+    config.flags = LO_FLAGS_AUTOCLEAR;
+    // SAFETY: the kernel reads the structure during the call.
+    sys::check(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE, &raw const config) }.into())
+}
+
+const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4c82;
+const LOOP_CONFIGURE: libc::Ioctl = 0x4c0a;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+
+/// `struct loop_config`, of which we fill the file and the flags.
+#[repr(C)]
+struct LoopConfig {
+    descriptor: u32,
+    block_size: u32,
+    // struct loop_info64
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+    // end of struct loop_info64
+    reserved: [u64; 8],
+}
+
+fn unusable(image: &Path, errno: Errno) -> IsolateError {
+    IsolateError::Disk { path: image.to_owned(), source: errno.into() }
+}
