@@ -25,7 +25,7 @@ pub fn resolve_reference(reference: &Reference, context: &SourceContext) -> Resu
         let found = find(&asked, packages.last(), context).map_err(|error| error.asked_for_at(at.clone()))?;
         let package = match found {
             Found::Base(base) => break base,
-            Found::Package(package) => package,
+            Found::Package(package) => *package,
         };
         check_path(&packages, &package).map_err(|error| error.asked_for_at(at))?;
         let next = next(&package)?;
@@ -48,7 +48,7 @@ struct Asked {
 }
 
 enum Found {
-    Package(Package),
+    Package(Box<Package>),
     Base(BaseImage),
 }
 
@@ -76,7 +76,7 @@ fn next(package: &Package) -> Result<Next, SourceError> {
 
 fn find(asked: &Asked, child: Option<&Package>, context: &SourceContext) -> Result<Found, SourceError> {
     match &asked.reference {
-        Reference::Local(path) => directory(path, child, context).map(Found::Package),
+        Reference::Local(path) => directory(path, child, context).map(Box::new).map(Found::Package),
         Reference::Registry(image) => {
             Ok(Found::Base(BaseImage::Image { name: image.image(), place: asked.place.clone() }))
         }
@@ -96,7 +96,7 @@ fn directory(
     context: &SourceContext,
 ) -> Result<Package, SourceError> {
     let (start, display) = match child {
-        None => (context.cwd.as_path(), Reference::Local(path.clone()).to_string()),
+        None => (context.cwd.as_path(), lexical(Path::new(path.as_str()))),
         Some(Package { root: PackageRoot::Embedded(_), .. }) => {
             return Err(SourceError::DirectoryFromBuiltin { reference: path.as_str().to_owned() });
         }
@@ -145,7 +145,7 @@ fn by_name(name: &Name, asked: &Asked, context: &SourceContext) -> Result<Found,
         let package = embedded(builtin)?;
         let version = package.spec.metadata.version.clone();
         if *name.selector() == Selector::Latest || name.selector().choose([version.as_str()]).is_some() {
-            return Ok(Found::Package(package));
+            return Ok(Found::Package(Box::new(package)));
         }
         available.push(version);
     }
