@@ -36,6 +36,66 @@ pub enum ImageError {
     /// A layer could not be packed.
     #[error("cannot pack {}: {source}", path.display())]
     Pack { path: PathBuf, source: PackFault },
+    /// An export could not be written.
+    #[error("cannot write the export")]
+    Export {
+        #[source]
+        source: io::Error,
+    },
+    /// A name that is none.
+    #[error("malformed image name {name:?}: {reason}")]
+    Name { name: String, reason: &'static str },
+    /// The setting of a registry or mirror is no address.
+    #[error("malformed address of a registry: {address:?}")]
+    RegistryAddress { address: String },
+    /// Nobody answers, or not in time.
+    #[error("cannot reach {host}")]
+    Unreachable {
+        host: String,
+        #[source]
+        source: reqwest::Error,
+    },
+    /// An answer broke off, also when asked again.
+    #[error("the transfer of {subject} from {host} broke off")]
+    Transfer {
+        subject: String,
+        host: String,
+        /// `None` where it simply ended too early.
+        #[source]
+        source: Option<reqwest::Error>,
+    },
+    /// The registry knows no such image.
+    #[error("{host} has no {subject}")]
+    NotFound { host: String, subject: String },
+    /// It has the image, but not for this platform.
+    #[error("{name} is not to be had for {platform}")]
+    NoPlatform { name: String, platform: String, offered: Vec<String> },
+    /// The registry refused the credentials it was given.
+    #[error("{host} refuses the log-in")]
+    Credentials { host: String },
+    /// There was no logging in.
+    #[error("cannot log in to {host}: {reason}")]
+    Login { host: String, reason: &'static str },
+    /// Too many requests.
+    #[error("{host} takes no more requests for now")]
+    RateLimit { host: String },
+    /// The other side failed, also when asked again.
+    #[error("{host} answers with status {status}{}", said(message))]
+    Server {
+        host: String,
+        status: u16,
+        /// What it says about it; may be empty.
+        message: String,
+    },
+    /// A document of the registry that is none.
+    #[error("the manifest of {subject} is malformed: {reason}")]
+    Manifest { subject: String, reason: String },
+    /// What came is not what was asked for.
+    #[error("{subject} is not what it should be: expected {expected}, found {found}")]
+    Digest { subject: String, expected: String, found: String },
+    /// The work was cut short: its runtime is ending.
+    #[error("interrupted")]
+    Interrupted,
     /// The configured authorities could not be read.
     #[error("cannot use the certificate bundle {}: {reason}", path.display())]
     CertificateBundle { path: PathBuf, reason: String },
@@ -51,6 +111,16 @@ pub enum ImageError {
 }
 
 impl ImageError {
+    /// Whether no registry answered at all, so that another source may be tried.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+
+    /// For `map_err`: writing an export failed.
+    pub(crate) fn export(source: io::Error) -> Self {
+        Self::Export { source }
+    }
+
     /// For `map_err`: `verb` failed on `path` of the store.
     pub(crate) fn store(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Store { verb, path: path.to_owned(), source }
@@ -61,6 +131,13 @@ fn at(entry: &str) -> String {
     match entry {
         "" => String::new(),
         entry => format!(" at {entry}"),
+    }
+}
+
+fn said(message: &str) -> String {
+    match message {
+        "" => String::new(),
+        message => format!(": {message}"),
     }
 }
 
@@ -79,7 +156,7 @@ fn file_code(error: &io::Error) -> Code {
 impl Fault for ImageError {
     fn code(&self) -> Code {
         match self {
-            Self::Store { source, .. } => file_code(source),
+            Self::Store { source, .. } | Self::Export { source } => file_code(source),
             Self::Layer { source: LayerFault::Make(source), .. } => file_code(source),
             Self::Layer { .. } => Code::ArchiveUnsafe,
             Self::Pack { source: PackFault::Read(source) | PackFault::Write(source), .. } => {
@@ -87,6 +164,14 @@ impl Fault for ImageError {
             }
             Self::Pack { .. } => Code::File,
             Self::MalformedId { .. } | Self::NoLayer { .. } => Code::File,
+            Self::Name { .. } | Self::RegistryAddress { .. } => Code::ReferenceInvalid,
+            Self::Unreachable { .. } => Code::Unreachable,
+            Self::Transfer { .. } | Self::RateLimit { .. } | Self::Interrupted => Code::Network,
+            Self::NotFound { .. } | Self::NoPlatform { .. } | Self::Manifest { .. } => Code::BaseImage,
+            Self::Credentials { .. } => Code::RegistryCredentials,
+            Self::Login { .. } => Code::RegistryLogin,
+            Self::Server { .. } => Code::ServerFailed,
+            Self::Digest { .. } => Code::DigestMismatch,
             Self::CertificateBundle { .. } | Self::Proxy { .. } | Self::Tls { .. } => Code::Network,
         }
     }
@@ -101,11 +186,31 @@ impl Fault for ImageError {
             Self::Pack { source: PackFault::Shared { .. }, .. } => {
                 "the layer was made by an overlay with redirect_dir or metacopy; build it again without"
             }
-            Self::Store { .. } | Self::Layer { .. } | Self::Pack { .. } => return Vec::new(),
             Self::MalformedId { .. } | Self::NoLayer { .. } => "run `abx doctor --clean`, then build again",
+            Self::Name { .. } => "a name looks like debian:bookworm-slim or host:5000/team/image:1.2",
+            Self::RegistryAddress { .. } => "an address looks like https://mirror.example or host:5000",
+            Self::Unreachable { .. } => {
+                "check the network, or set a mirror of this registry in ~/.abx/config.toml"
+            }
+            Self::NotFound { .. } => "check the spelling of the image and its tag",
+            Self::NoPlatform { offered, .. } => {
+                return vec![format!("it is offered for {}", offered.join(", "))];
+            }
+            Self::Credentials { .. } | Self::Login { .. } => {
+                "check the image's name, and the registry's user and password in ~/.abx/.env"
+            }
+            Self::RateLimit { .. } => "wait, log in, or set a mirror of this registry in ~/.abx/config.toml",
+            Self::Transfer { .. } | Self::Server { .. } => "try again later",
+            Self::Digest { .. } => "nothing of it was kept; a mirror or proxy in between may have changed it",
             Self::CertificateBundle { .. } => "the bundle is a file of PEM certificates",
             Self::Proxy { .. } => "a proxy looks like http://host:port",
             Self::Tls { .. } => "install the package ca-certificates, or name a bundle with SSL_CERT_FILE",
+            Self::Store { .. }
+            | Self::Layer { .. }
+            | Self::Export { .. }
+            | Self::Pack { .. }
+            | Self::Manifest { .. }
+            | Self::Interrupted => return Vec::new(),
         };
         vec![hint.to_owned()]
     }

@@ -7,6 +7,8 @@
 //! - [`store`]: layers, images and name tags on disk,
 //! - [`unpack()`]: a layer's archive into the store's form,
 //! - [`pack()`]: a layer back into an archive,
+//! - [`export`]: an image as a file other tools load,
+//! - [`registry`]: names, settings, and [`pull`],
 //! - [`http`]: the one HTTP client configuration.
 //!
 //! **Architecture Invariant:** this crate reads no environment variable and starts no process; mirrors,
@@ -15,17 +17,22 @@
 pub mod config;
 pub mod digest;
 pub mod error;
+pub mod export;
 pub mod http;
 pub mod image;
+mod oci;
 pub mod pack;
+pub mod registry;
 pub mod store;
 pub mod tarball;
 pub mod unpack;
 
 pub use digest::Digest;
 pub use error::ImageError;
+pub use export::{ExportOptions, Exported};
 pub use image::{Image, ImageConfig, ImageId, LayerId, Origin};
 pub use pack::{PackFault, PackOptions, Packed, pack};
+pub use registry::{Credentials, Platform, Pulled, Registry, RegistryName, RegistrySettings, pull};
 pub use store::{ImageStore, LayerRecord, StagedLayer, Swept, Tag};
 pub use tarball::TarFault;
 pub use unpack::{LayerFault, Unpacked, unpack};

@@ -5,6 +5,7 @@
 //! layers/<id>/layer.json   its record; without it the entry does not count
 //! images/<id>.json         an image: layers, configuration, origin
 //! names/<name>/<tag>       an image id
+//! pulled/<name>.json       what a name in a registry stood for
 //! staging/<pid>-<random>/  an entry being made, locked by its maker
 //! locks/layer-<id>.lock    single flight on one layer
 //! ```
@@ -24,6 +25,7 @@ use abx_core::Home;
 
 pub use layers::{LayerRecord, StagedLayer};
 pub use names::Tag;
+pub(crate) use names::escape;
 pub use sweep::Swept;
 
 /// The store of one home. Cheap to open and to clone; safe to use from several processes at once.
@@ -57,7 +59,7 @@ impl ImageStore {
 }
 
 /// Reads a file that may be absent.
-fn read_optional(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_optional(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

@@ -67,7 +67,7 @@ fn is_absent(error: &walkdir::Error) -> bool {
 }
 
 /// Any text as one file name that is neither hidden nor a way out: `%` and two digits for each unusual byte.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (index, byte) in text.bytes().enumerate() {
         match byte {
