@@ -1,0 +1,110 @@
+//! What a step runs, as data: the part of a launch that depends on the kind of step.
+
+use std::path::PathBuf;
+
+use abx_core::Home;
+use abx_isolate::{Bind, RuntimeFile};
+
+use crate::env::{self, Env};
+use crate::network::RUN;
+use crate::view::View;
+
+/// A process to run in the image, with what it sees besides the image.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Job {
+    pub(crate) argv: Vec<String>,
+    /// Variables on top of the step's own, which win.
+    pub(crate) env: Env,
+    pub(crate) binds: Vec<Bind>,
+    pub(crate) files: Vec<RuntimeFile>,
+    /// Directories that must be there to be bound over; made in the layer where the image lacks them.
+    pub(crate) mount_points: Vec<PathBuf>,
+    /// Host directories that must be there to be bound.
+    pub(crate) directories: Vec<PathBuf>,
+    /// Taken while it runs.
+    pub(crate) lock: Option<PathBuf>,
+    /// Whether the host's bundle lies over the system's own.
+    pub(crate) over_system_bundle: bool,
+}
+
+impl Job {
+    /// Binds a host directory, made where it is missing, below [`RUN`].
+    pub(crate) fn bind_directory(&mut self, source: PathBuf, name: &str) -> String {
+        let target = format!("{RUN}/{name}");
+        self.directories.push(source.clone());
+        self.binds.push(Bind { source, target: target.clone().into(), read_only: false, optional: false });
+        target
+    }
+
+    /// Points the language package tools to caches that are kept between builds.
+    pub(crate) fn with_caches(mut self, home: &Home, scope: &Scope) -> Self {
+        for (tool, variable) in
+            [("pip", "PIP_CACHE_DIR"), ("uv", "UV_CACHE_DIR"), ("npm", "npm_config_cache")]
+        {
+            let target = self.bind_directory(scope.cache(home, tool), &format!("cache/{tool}"));
+            env::set(&mut self.env, variable, target);
+        }
+        for (name, value) in [
+            ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+            ("PIP_NO_INPUT", "1"),
+            ("PIP_PROGRESS_BAR", "off"),
+            ("PIP_ROOT_USER_ACTION", "ignore"),
+            ("UV_LINK_MODE", "copy"),
+            ("UV_NO_PROGRESS", "1"),
+            ("UV_PYTHON_DOWNLOADS", "never"),
+            ("npm_config_audit", "false"),
+            ("npm_config_fund", "false"),
+            ("npm_config_progress", "false"),
+            ("npm_config_update_notifier", "false"),
+        ] {
+            env::set(&mut self.env, name, value);
+        }
+        self
+    }
+}
+
+/// Whose downloads a cache holds. A `run` step may write anything into a cache, so it has one of its template
+/// only, and cannot slip a package to others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Shared,
+    Template(String),
+}
+
+impl Scope {
+    /// The directory for the downloads of `tool`.
+    pub(crate) fn cache(&self, home: &Home, tool: &str) -> PathBuf {
+        match self {
+            Self::Shared => home.cache(tool),
+            Self::Template(name) => home.cache("own").join(escape(name)).join(tool),
+        }
+    }
+}
+
+/// Any text as one file name.
+fn escape(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.chars().map(|c| if plain(c) { c.to_string() } else { format!("%{:x}", c as u32) }).collect()
+}
+
+/// A shell that runs `script` with `arguments` as `$1`…, and stops at the first failure.
+pub(crate) fn shell(view: &View, script: &str, arguments: &[String]) -> std::io::Result<Vec<String>> {
+    let mut argv: Vec<String> = match view.exists("/bin/bash")? {
+        true => ["/bin/bash", "-eo", "pipefail", "-c", script, "bash"].map(String::from).into(),
+        false => ["/bin/sh", "-e", "-c", script, "sh"].map(String::from).into(),
+    };
+    argv.extend(arguments.iter().cloned());
+    Ok(argv)
+}
+
+/// Finds a program of the image by the step's PATH.
+pub(crate) fn program(view: &View, env: &[(String, String)], name: &str) -> std::io::Result<Option<String>> {
+    let path = env::get(env, "PATH").unwrap_or(env::DEFAULT_PATH);
+    for directory in path.split(':').filter(|directory| directory.starts_with('/')) {
+        let candidate = format!("{directory}/{name}");
+        if view.find(&candidate)?.is_some_and(|found| found.metadata.is_file()) {
+            return Ok(Some(candidate));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,20 @@
+//! A template of a lineage as planning sees it: its specification, and the files of its package that count.
+
+use abx_spec::{At, Spec};
+
+use crate::tree::Tree;
+
+/// One member of a lineage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    pub spec: Spec,
+    /// `files/**`.
+    pub files: Tree,
+    /// What each entry of `build.copy` names, in their order.
+    pub copies: Vec<Tree>,
+    /// `scripts/setup.sh`.
+    pub script: Option<At<String>>,
+    /// What stays with the image though no step asks for it: `commands.py`, `commands/`,
+    /// `scripts/healthcheck.sh`.
+    pub keep: Tree,
+}

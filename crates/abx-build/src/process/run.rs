@@ -1,0 +1,198 @@
+//! One isolated process, its output taken line by line.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+
+use abx_core::fs::Lock;
+use abx_image::StagedLayer;
+use abx_isolate::{
+    Ids, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, StepEnd, Streams, Upper,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::Worker;
+use crate::canvas::{Canvas, Owner};
+use crate::env;
+use crate::error::BuildError;
+use crate::job::Job;
+
+/// How often a silent process is looked after.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Exited(u8),
+    Signaled(i32),
+    /// It hit the memory limit of so many MB.
+    OutOfMemory(u64),
+    TimedOut,
+}
+
+/// Runs `job` over the layers below; its writes go to `staged`.
+pub(super) fn run(worker: &mut Worker<'_>, job: &Job, staged: &StagedLayer) -> Result<End, BuildError> {
+    make_directories(&job.directories)?;
+    let _lock = job.lock.as_deref().map(|path| lock(worker, path)).transpose()?;
+    let canvas = Canvas::new(&worker.view, &staged.fs());
+    for point in &job.mount_points {
+        if !worker.view.exists(point).map_err(BuildError::state("read", point))? {
+            canvas.directory(point, 0o755, Owner::ROOT).map_err(BuildError::state("make", point))?;
+        }
+    }
+    let launch = launch(worker, job, staged);
+    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| pipe_failed(errno.into()))?;
+    let streams = Streams {
+        stdin: Stdio::null(),
+        stdout: Stdio::from(theirs.try_clone().map_err(pipe_failed)?),
+        stderr: Stdio::from(theirs),
+    };
+    let relays = relays(worker, &launch.network);
+    let child = abx_isolate::spawn_step(&worker.build.builder.exe, &launch, &relays, streams)?;
+    let stopper = child.stopper()?;
+    let timed_out = match follow(worker, ours) {
+        Ok(timed_out) => timed_out,
+        Err(error) => {
+            stopper.stop();
+            let _ = child.wait();
+            return Err(error);
+        }
+    };
+    if timed_out {
+        stopper.stop();
+    }
+    let end = child.wait();
+    worker.end_log()?;
+    match end {
+        _ if timed_out => Ok(End::TimedOut),
+        Ok(StepEnd::Exited(status)) => Ok(End::Exited(status)),
+        Ok(StepEnd::Signaled(signal)) => Ok(End::Signaled(signal)),
+        Ok(StepEnd::OutOfMemory { limit }) => Ok(End::OutOfMemory(limit)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes output until the last writer is gone, and says whether time ran out first.
+fn follow(worker: &mut Worker<'_>, output: OwnedFd) -> Result<bool, BuildError> {
+    let deadline = Instant::now() + worker.build.builder.limits.timeout;
+    let mut output = std::fs::File::from(output);
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        worker.build.check_stop()?;
+        if Instant::now() >= deadline {
+            return Ok(true);
+        }
+        let mut polled = [PollFd::new(&output, PollFlags::IN)];
+        let ready = rustix::io::retry_on_intr(|| poll(&mut polled, Some(&PAUSE)));
+        if ready.map_err(|errno| pipe_failed(errno.into()))? == 0 {
+            continue;
+        }
+        match output.read(&mut buffer).map_err(pipe_failed)? {
+            0 => return Ok(false),
+            length => worker.take(&buffer[..length])?,
+        }
+    }
+}
+
+fn launch(worker: &Worker<'_>, job: &Job, staged: &StagedLayer) -> Launch {
+    let builder = worker.build.builder;
+    let layers = worker.build.layers.iter().map(|layer| builder.store.layer_path(layer)).collect();
+    let mut binds = crate::network::bundle_binds(&builder.host, job.over_system_bundle);
+    binds.extend(job.binds.iter().cloned());
+    let network = if builder.offline { Network::None } else { network() };
+    let mut files = host_files(&network);
+    files.extend(job.files.iter().cloned());
+    Launch {
+        name: format!("build-{}-{}", std::process::id(), worker.step.key.0.get(..12).unwrap_or_default()),
+        hostname: "build".to_owned(),
+        root: Root { layers, upper: Upper::Dir { upper: staged.fs(), work: staged.work(), volatile: true } },
+        ids: Ids::Identity,
+        binds,
+        files,
+        limits: Limits { cpu: None, memory: builder.limits.memory, pids: builder.limits.pids },
+        network,
+        process: process(worker, job),
+    }
+}
+
+/// Names and the host's own proxies and mirrors, where there is a network at all.
+fn relays(worker: &Worker<'_>, network: &Network) -> Relays {
+    match network {
+        Network::None => Relays::default(),
+        Network::Veth { .. } => {
+            let loopback = crate::network::loopback_ports(&worker.build.builder.host);
+            Relays { dns: true, ports: Vec::new(), loopback }
+        }
+    }
+}
+
+/// What a step reads about its host; laid over what the image has.
+fn host_files(network: &Network) -> Vec<RuntimeFile> {
+    let file = |path: &str, content: String| RuntimeFile { path: path.into(), content, mode: 0o644 };
+    let mut files = vec![
+        file("/etc/hosts", "127.0.0.1 localhost build\n::1 localhost ip6-localhost ip6-loopback\n".into()),
+        file("/etc/hostname", "build\n".into()),
+    ];
+    if let Network::Veth { .. } = network {
+        files.push(file("/etc/resolv.conf", format!("nameserver {}\n", abx_isolate::DNS_ADDRESS)));
+    }
+    files
+}
+
+fn process(worker: &Worker<'_>, job: &Job) -> Process {
+    let mut environment = worker.step.env.clone();
+    for (name, value) in [("HOME", "/root"), ("USER", "root"), ("LOGNAME", "root")] {
+        env::set(&mut environment, name, value);
+    }
+    for (name, value) in &job.env {
+        if env::get(&environment, name).is_none() {
+            env::set(&mut environment, name, value.clone());
+        }
+    }
+    crate::network::add_variables(&mut environment, &worker.build.builder.host);
+    Process {
+        argv: job.argv.clone(),
+        program: None,
+        env: environment,
+        cwd: PathBuf::from(&worker.step.workdir),
+        uid: 0,
+        gid: 0,
+        groups: Vec::new(),
+        is_init: false,
+        no_new_privs: false,
+        fds: Vec::new(),
+    }
+}
+
+fn make_directories(directories: &[PathBuf]) -> Result<(), BuildError> {
+    for directory in directories {
+        let make = || {
+            std::fs::create_dir_all(directory)?;
+            std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))
+        };
+        make().map_err(BuildError::state("make", directory))?;
+    }
+    Ok(())
+}
+
+/// Waits for a cache that one process may use at a time.
+fn lock(worker: &Worker<'_>, path: &Path) -> Result<Lock, BuildError> {
+    loop {
+        if let Some(lock) = Lock::try_exclusive(path).map_err(BuildError::state("lock", path))? {
+            return Ok(lock);
+        }
+        worker.build.pause()?;
+    }
+}
+
+fn pipe_failed(source: io::Error) -> BuildError {
+    BuildError::State { verb: "read", path: "the output of a step".into(), source }
+}
+
+fn network() -> Network {
+    Network::None
+}
