@@ -6,8 +6,7 @@ use crate::problem::Problem;
 use crate::spec::Place;
 
 /// One thing wrong with a file (E2004), or merely questionable where it is among the warnings.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What is wrong.
     pub problem: Problem,
@@ -21,6 +20,29 @@ impl Diagnostic {
         let source = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
         Self { problem, snippet: snippet(place, source, length) }
     }
+}
+
+impl std::fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&one_line(&self.problem.to_string()))
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// Words of a file may be long and hold anything: control characters are shown escaped, and a message ends
+/// somewhere.
+fn one_line(text: &str) -> String {
+    const LIMIT: usize = 400;
+    let mut line = String::with_capacity(text.len());
+    for (count, letter) in text.chars().enumerate() {
+        if count == LIMIT {
+            line.push('…');
+            break;
+        }
+        if letter.is_control() { line.extend(letter.escape_default()) } else { line.push(letter) }
+    }
+    line
 }
 
 pub(crate) fn snippet(place: &Place, source: &str, length: usize) -> Snippet {
@@ -41,7 +63,7 @@ impl Fault for Diagnostic {
     }
 
     fn hints(&self) -> Vec<String> {
-        self.problem.hints()
+        self.problem.hints().iter().map(|hint| one_line(hint)).collect()
     }
 
     fn snippets(&self) -> Vec<Snippet> {

@@ -12,7 +12,7 @@ pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Ve
     for candidate in candidates {
         let other = normal(candidate);
         let mut distance = strsim::osa_distance(&word, &other);
-        let allowed = word.chars().count().max(other.chars().count()).div_ceil(3).min(3);
+        let allowed = (word.chars().count().max(other.chars().count()) / 3).clamp(1, 3);
         if distance > allowed && word.len() >= 3 && (other.starts_with(&word) || word.starts_with(&other)) {
             distance = allowed;
         }

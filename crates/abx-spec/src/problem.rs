@@ -16,6 +16,8 @@ pub enum Problem {
     TooLarge { limit: usize },
     #[error("this is no YAML: {detail}")]
     Syntax { detail: String },
+    #[error("a template is a map of keys, not {found}")]
+    NotMap { found: &'static str },
     #[error("the file holds more than one document")]
     SecondDocument,
     #[error("the file holds more than {limit} values, aliases counted as often as they are used")]
@@ -129,7 +131,7 @@ impl Problem {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Empty => Some("the least a template says is `version: \"1\"`, `metadata: {name: …}` and `base: {image: …}`".into()),
+            Self::Empty | Self::NotMap { .. } => Some("the least a template says is `version: \"1\"`, `metadata: {name: …}` and `base: {image: …}`".into()),
             Self::SecondDocument => Some("remove everything from the second `---` on".into()),
             Self::Tag { .. } | Self::KeyNotScalar => Some("quote the text if it is meant literally".into()),
             Self::DuplicateKey { .. } => Some("keep one of the two".into()),

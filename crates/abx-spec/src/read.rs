@@ -17,16 +17,8 @@ use crate::yaml::{Node, Value};
 /// Reads a whole file, in whichever of the two shapes it has.
 pub(crate) fn root(reader: &mut Reader<'_>, root: &Node) -> Spec {
     let Value::Map(entries) = &root.value else {
-        let found = root.kind();
-        if root.is_null() {
-            reader.fault(Problem::Empty, root.span);
-        } else {
-            let hint = None;
-            reader.fault(
-                Problem::WrongType { key: "the file".into(), wanted: "a map of keys", found, hint },
-                root.span,
-            );
-        }
+        let problem = if root.is_null() { Problem::Empty } else { Problem::NotMap { found: root.kind() } };
+        reader.fault(problem, root.span);
         return Spec::default();
     };
     let has = |key: &str| entries.iter().any(|entry| entry.key == key);

@@ -153,7 +153,8 @@ pub(super) fn copies(
 
 fn copy(reader: &mut Reader<'_>, node: &Node, names: &'static [&'static str]) -> Option<At<Copy>> {
     let [source, target] = names else { return None };
-    let fields = reader.fields(node, "copy", names);
+    let section = if reader.is_shorthand { "files" } else { "copy" };
+    let fields = reader.fields(node, section, names);
     if !matches!(node.value, Value::Map(_)) {
         return None;
     }

@@ -95,7 +95,8 @@ fn map_hint(section: &str, node: &Node) -> Option<String> {
             let key = if scalar.text.contains(':') { "image" } else { "from" };
             Some(format!("write `base: {{{key}: \"{}\"}}`", scalar.text))
         }
-        ("env", Value::List(_)) => Some("write `NAME: value` without the dashes".into()),
+        ("copy", _) => Some("write `{src: …, dest: …}`".into()),
+        ("files", _) => Some("write `{source: …, target: …}`".into()),
         _ => None,
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use granit_parser::{Event, Marker, Options, Parser, ScalarStyle, ScanError, Span as Range, StrInput};
+use granit_parser::{
+    Event, Marker, Options, Parser, ScalarStyle, ScanError, Span as Range, StrInput, StructureStyle,
+};
 
 use super::node::{Entry, Node, Scalar, Span, Value};
 use crate::limits::{DEPTH, NODES};
@@ -96,8 +98,8 @@ impl<'t> Loader<'t> {
                 let plain = style == ScalarStyle::Plain && !tagged_text;
                 Node { span, value: Value::Scalar(Scalar { text: text.into_owned(), plain }), size: 1 }
             }
-            Event::SequenceStart(..) => self.list(span, depth)?,
-            Event::MappingStart(..) => self.map(span, depth)?,
+            Event::SequenceStart(style, ..) => self.list(span, style, depth)?,
+            Event::MappingStart(style, ..) => self.map(span, style, depth)?,
             Event::Alias(id) => self.alias(id, span)?,
             _ => return Err(Box::new((Problem::Empty, span))),
         };
@@ -107,11 +109,12 @@ impl<'t> Loader<'t> {
         Ok(node)
     }
 
-    fn list(&mut self, span: Span, depth: usize) -> Result<Node, Fatal> {
+    fn list(&mut self, mut span: Span, style: StructureStyle, depth: usize) -> Result<Node, Fatal> {
         let mut items = Vec::new();
         let mut size = 1;
         while let Some((event, range)) = self.next()? {
             if event == Event::SequenceEnd {
+                close(&mut span, style, &range);
                 break;
             }
             let item = self.node(event, &range, depth + 1)?;
@@ -121,11 +124,12 @@ impl<'t> Loader<'t> {
         Ok(Node { span, value: Value::List(items), size })
     }
 
-    fn map(&mut self, span: Span, depth: usize) -> Result<Node, Fatal> {
+    fn map(&mut self, mut span: Span, style: StructureStyle, depth: usize) -> Result<Node, Fatal> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut size = 1;
         while let Some((event, range)) = self.next()? {
             if event == Event::MappingEnd {
+                close(&mut span, style, &range);
                 break;
             }
             let key = self.node(event, &range, depth + 1)?;
@@ -186,5 +190,12 @@ impl<'t> Loader<'t> {
 
     fn line(&self, line: usize) -> &'t str {
         self.lines.get(line.saturating_sub(1)).copied().unwrap_or_default()
+    }
+}
+
+/// Of a collection in brackets on one line, the span ends behind the closing one.
+fn close(span: &mut Span, style: StructureStyle, end: &Range) {
+    if style == StructureStyle::Flow && end.end.line() == span.line {
+        span.length = (end.end.col() + 1).saturating_sub(span.column).max(1);
     }
 }
