@@ -1,6 +1,7 @@
 //! Packages in directories of this machine.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use abx_spec::{Diagnostic, Examined, Invalid, Place, Problem, Spec};
@@ -42,7 +43,7 @@ fn read_directory(directory: &Path, display: &str) -> Result<Package, SourceErro
     let file_name = file_name(&root, display)?;
     let path = root.join(file_name);
     let file = format!("{}/{file_name}", display.trim_end_matches('/'));
-    let bytes = std::fs::read(&path).map_err(SourceError::io("read", &path))?;
+    let bytes = read_capped(&path).map_err(SourceError::io("read", &path))?;
     let text = String::from_utf8(bytes).map_err(|_| SourceError::NotText { file: file.clone() })?;
     let Examined { spec, mut faults, warnings } = abx_spec::examine(&text, &file);
     faults.extend(check::sources(&root, &spec, &text));
@@ -61,6 +62,13 @@ fn read_directory(directory: &Path, display: &str) -> Result<Package, SourceErro
         file_name,
         text,
     })
+}
+
+/// The file, or so much of it that its size is seen to be out of bounds.
+fn read_capped(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(abx_spec::limits::FILE_BYTES as u64 + 4).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn not_directory(path: &Path, display: &str) -> SourceError {

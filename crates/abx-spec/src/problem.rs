@@ -37,7 +37,13 @@ pub enum Problem {
 
     // Keys.
     #[error("unknown key `{key}`{}", section_note(.section))]
-    UnknownKey { key: String, section: &'static str, near: Option<&'static str>, home: Option<&'static str> },
+    UnknownKey {
+        key: String,
+        section: &'static str,
+        near: Option<&'static str>,
+        home: Option<&'static str>,
+        instead: Option<&'static str>,
+    },
     #[error("`custom_commands` is not a key of templates")]
     CustomCommands,
     #[error("the key `{key}` is missing")]
@@ -136,7 +142,13 @@ impl Problem {
             Self::Tag { .. } | Self::KeyNotScalar => Some("quote the text if it is meant literally".into()),
             Self::DuplicateKey { .. } => Some("keep one of the two".into()),
             Self::Foreign { .. } => Some("a template has `version: \"1\"`, `metadata` and `base`; give the package its own directory".into()),
-            Self::UnknownKey { key, near, home, .. } => unknown_key_hint(key, *near, *home),
+            Self::UnknownKey { key, near, home, instead, .. } => match (near, home, instead) {
+                (Some(near), ..) => Some(format!("did you mean `{near}`?")),
+                (None, Some(home), _) => Some(format!("`{key}` belongs to {home}")),
+                (None, None, Some(form)) if form.contains(' ') => Some(format!("use {form}")),
+                (None, None, Some(instead)) => Some(format!("write `{instead}` instead")),
+                (None, None, None) => None,
+            },
             Self::CustomCommands => Some(
                 "register named commands in the template's `commands.py` with `@sandbox.register`, and call them \
                  with `abx run ID NAME --arg K=V` or `sandbox.run(\"name\", …)`".into(),
@@ -169,6 +181,9 @@ impl Problem {
             Self::PathLeaves { .. } => Some("copy the file into the package and name it relative to template.yaml".into()),
             Self::PathTilde { .. } => Some("the home directory is not known while building; write the path out".into()),
             Self::User { .. } => Some("a user name has lower-case letters, digits, `_` and `-`, at most 32".into()),
+            Self::NoSuchFile { path } if path.contains('*') => {
+                Some("patterns are not expanded; name the folder or each file".into())
+            }
             Self::NoSuchFile { .. } => Some("paths are relative to the folder of template.yaml".into()),
             Self::LinkLeaves { .. } => Some("put the file itself in the place of the link".into()),
             Self::FolderName { .. } => Some("people look for one name; give both the same".into()),
@@ -182,14 +197,6 @@ impl Problem {
 
 fn section_note(section: &str) -> String {
     if section.is_empty() { String::new() } else { format!(" in `{section}`") }
-}
-
-fn unknown_key_hint(key: &str, near: Option<&str>, home: Option<&str>) -> Option<String> {
-    match (near, home) {
-        (Some(near), _) => Some(format!("did you mean `{near}`?")),
-        (None, Some(home)) => Some(format!("`{key}` belongs to {home}")),
-        (None, None) => None,
-    }
 }
 
 fn missing_hint(key: &str) -> String {

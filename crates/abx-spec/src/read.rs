@@ -22,9 +22,13 @@ pub(crate) fn root(reader: &mut Reader<'_>, root: &Node) -> Spec {
         return Spec::default();
     };
     let has = |key: &str| entries.iter().any(|entry| entry.key == key);
-    let base_is_text =
-        entries.iter().any(|entry| entry.key == "base" && matches!(entry.node.value, Value::Scalar(_)));
-    let is_shorthand = !has("metadata")
-        && (has("name") || base_is_text || has("packages") || has("files") || has("entrypoint"));
+    let base_is =
+        |kind: fn(&Value) -> bool| entries.iter().any(|entry| entry.key == "base" && kind(&entry.node.value));
+    let is_full =
+        ["metadata", "build", "network", "sandbox", "agent", "healthcheck"].iter().any(|key| has(key))
+            || base_is(|value| matches!(value, Value::Map(_)));
+    let is_shorthand = !is_full
+        && (["name", "packages", "files", "entrypoint"].iter().any(|key| has(key))
+            || base_is(|value| matches!(value, Value::Scalar(_))));
     if is_shorthand { shorthand::read(reader, root) } else { full::read(reader, root) }
 }

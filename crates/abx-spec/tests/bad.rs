@@ -51,9 +51,7 @@ fn keys() {
     check("zzz: 1\n", &["1:1+3 unknown key `zzz`"]);
     check(
         "sandbox: {entrypoint: x}\n",
-        &[
-            "1:11+10 unknown key `entrypoint` in `sandbox` | `entrypoint` belongs to `sandbox`, as `startup_command`",
-        ],
+        &["1:11+10 unknown key `entrypoint` in `sandbox` | write `sandbox.startup_command` instead"],
     );
     check(
         "network: {public: true}\nnetwork: {ports: [1]}\n",
@@ -318,20 +316,28 @@ fn the_shorthand() {
         ],
     );
     check_whole(
-        "name: t\nbase: base\nsystem_packages: [curl]\nbuild: {}\ncustom_commands: {}\n",
+        "name: t\nbase: base\nsystem_packages: [curl]\ncommands: [x]\nmemory: 1\ncustom_commands: {}\n",
         &[
-            "3:1+15 unknown key `system_packages` | `system_packages` belongs to `packages.apt`",
-            "4:1+5 unknown key `build` | `build` belongs to the full form, which begins with `version: \"1\"` and \
-         `metadata: {name: …}`",
-            "5:1+15 `custom_commands` is not a key of templates | register named commands in the template's `commands.py` \
-         with `@sandbox.register`, and call them with `abx run ID NAME --arg K=V` or `sandbox.run(\"name\", …)`",
+            "3:1+15 unknown key `system_packages` | write `packages.apt` instead",
+            "4:1+8 unknown key `commands` | use the full form (`version: \"1\"`, `metadata: {name: …}`, \
+             `base: {image: …}`, `build`, …)",
+            "5:1+6 unknown key `memory` | `memory` belongs to `resources`",
+            "6:1+15 `custom_commands` is not a key of templates | register named commands in the template's \
+             `commands.py` with `@sandbox.register`, and call them with `abx run ID NAME --arg K=V` or \
+             `sandbox.run(\"name\", …)`",
         ],
     );
+    check_whole("name: t\nbase: [x]\n", &["2:7+3 `base` must be a string, not a list"]);
+}
+
+#[test]
+fn a_file_between_the_two_forms_is_told_the_full_one() {
     check_whole(
         "name: t\nbase: {image: x}\n",
         &[
-            "2:7+10 `base` must be a string, not a map | `base: {…}` is the full form, which begins with `version: \"1\"` \
-         and `metadata: {name: …}`",
+            "1:1+4 unknown key `name` | `name` belongs to `metadata`",
+            "1:1+1 the key `version` is missing | begin the file with `version: \"1\"`",
+            "1:1+1 the key `metadata.name` is missing | name the template: `metadata: {name: my-template}`",
         ],
     );
 }

@@ -49,19 +49,8 @@ pub(super) const SHORTHAND: &[&str] = &[
 pub(super) const PACKAGES: &[&str] = &["pip", "apt", "npm"];
 pub(super) const FILE: &[&str] = &["source", "target"];
 
-/// Where a key that is unknown in its section is at home.
+/// The section a key belongs to that is unknown where it stands.
 pub(super) fn home(key: &str, is_shorthand: bool) -> Option<&'static str> {
-    if is_shorthand {
-        return match key {
-            "system_packages" | "apt_packages" | "apt_install" => Some("`packages.apt`"),
-            "python_packages" | "pip_packages" | "pip_install" | "requirements" => Some("`packages.pip`"),
-            "node_packages" | "npm_packages" | "npm_install" => Some("`packages.npm`"),
-            "build" | "network" | "sandbox" | "agent" | "healthcheck" => {
-                Some("the full form, which begins with `version: \"1\"` and `metadata: {name: …}`")
-            }
-            _ => None,
-        };
-    }
     const SECTIONS: &[(&str, &[&str])] = &[
         ("`metadata`", METADATA),
         ("`base`", BASE),
@@ -72,12 +61,32 @@ pub(super) fn home(key: &str, is_shorthand: bool) -> Option<&'static str> {
         ("`agent`", AGENT),
         ("the top of the file", TOP),
     ];
-    let alias = match key {
-        "entrypoint" | "cmd" | "command" => Some("`sandbox`, as `startup_command`"),
-        "packages" => Some("`build`, as `apt_install`, `pip_install` or `npm_install`"),
-        "files" => Some("`build`, as `copy`"),
-        "expose" => Some("`network`, as `ports`"),
+    if is_shorthand {
+        return RESOURCES.contains(&key).then_some("`resources`");
+    }
+    SECTIONS.iter().find(|(_, keys)| keys.contains(&key)).map(|(section, _)| *section)
+}
+
+/// What is written instead of a key that other formats, older ones too, have.
+pub(super) fn instead(key: &str, is_shorthand: bool) -> Option<&'static str> {
+    match (key, is_shorthand) {
+        ("system_packages" | "apt_packages" | "apt_install" | "apt", true) => Some("packages.apt"),
+        ("python_packages" | "pip_packages" | "pip_install" | "pip" | "requirements", true) => {
+            Some("packages.pip")
+        }
+        ("node_packages" | "npm_packages" | "npm_install" | "npm", true) => Some("packages.npm"),
+        ("startup_command" | "cmd" | "command", true) => Some("entrypoint"),
+        ("system_packages" | "apt_packages" | "packages", false) => Some("build.apt_install"),
+        ("python_packages" | "pip_packages" | "requirements", false) => Some("build.pip_install"),
+        ("node_packages" | "npm_packages", false) => Some("build.npm_install"),
+        ("entrypoint" | "cmd", false) => Some("sandbox.startup_command"),
+        ("files", false) => Some("build.copy"),
+        ("expose", false) => Some("network.ports"),
+        ("health_check", _) => Some("healthcheck"),
+        ("commands" | "setup", false) => Some("build.run"),
+        ("commands" | "run" | "setup" | "build" | "network" | "sandbox" | "agent" | "healthcheck", true) => {
+            Some("the full form (`version: \"1\"`, `metadata: {name: …}`, `base: {image: …}`, `build`, …)")
+        }
         _ => None,
-    };
-    alias.or_else(|| SECTIONS.iter().find(|(_, keys)| keys.contains(&key)).map(|(section, _)| *section))
+    }
 }

@@ -77,10 +77,12 @@ impl<'t> Reader<'t> {
             return self.fault(Problem::CustomCommands, entry.key_span);
         }
         let key = entry.key.clone();
-        let home = keys::home(&key, self.is_shorthand);
+        let instead = keys::instead(&key, self.is_shorthand);
+        let home = keys::home(&key, self.is_shorthand).filter(|_| instead.is_none());
         // A key that is right elsewhere is misplaced rather than misspelt.
-        let near = if home.is_some() { None } else { nearest(&key, known.iter().copied()) };
-        self.fault(Problem::UnknownKey { key, section, near, home }, entry.key_span);
+        let known = known.iter().copied().filter(|_| home.is_none() && instead.is_none());
+        let near = nearest(&key, known);
+        self.fault(Problem::UnknownKey { key, section, near, home, instead }, entry.key_span);
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, key: &str, wanted: &'static str, hint: Option<String>) {

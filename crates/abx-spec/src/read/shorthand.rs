@@ -10,7 +10,7 @@ use super::sandbox::{absolute, capabilities, user};
 use crate::limits::DEFAULT_VERSION;
 use crate::problem::Problem;
 use crate::spec::{Base, Build, Clearable, Metadata, Network, Sandbox, Spec};
-use crate::yaml::{Node, Value};
+use crate::yaml::Node;
 
 pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Spec {
     reader.is_shorthand = true;
@@ -41,12 +41,6 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Spec {
 
 /// A bare name is a template, else an image; with a `/` it is an image unless it is written as a template.
 fn base(reader: &mut Reader<'_>, node: &Node) -> Option<Base> {
-    if matches!(node.value, Value::Map(_)) {
-        let hint =
-            "`base: {…}` is the full form, which begins with `version: \"1\"` and `metadata: {name: …}`";
-        reader.wrong_type(node, "base", "a string", Some(hint.to_owned()));
-        return None;
-    }
     let text = reader.text(node, "base")?;
     let is_image = text.value.contains('/') && !text.value.contains('@') && !text.value.contains("//")
         || text.value.contains("@sha256:");
