@@ -33,13 +33,15 @@ pub(crate) fn rewrite(text: &str, codename: &str, mirrors: &DebianMirrors) -> Op
 }
 
 /// The mirror for a suite of this release, where there is one.
-fn mirror<'a>(suite: &str, codename: &str, mirrors: &'a DebianMirrors) -> Option<&'a str> {
-    let mirror = match suite.trim_end_matches('/').strip_prefix(codename)? {
-        "" | "-updates" | "-backports" | "-proposed-updates" => &mirrors.archive,
-        "-security" | "/updates" => &mirrors.security,
-        _ => return None,
-    };
-    mirror.as_deref()
+fn mirror(suite: &str, codename: &str, mirrors: &DebianMirrors) -> Option<String> {
+    match suite.trim_end_matches('/').strip_prefix(codename)? {
+        "" | "-updates" | "-backports" | "-proposed-updates" => mirrors.archive.clone(),
+        // Mirrors keep the security archive beside the other one.
+        "-security" | "/updates" => {
+            mirrors.security.clone().or_else(|| Some(format!("{}-security", mirrors.archive.as_ref()?)))
+        }
+        _ => None,
+    }
 }
 
 fn one_line(text: &str, codename: &str, mirrors: &DebianMirrors) -> String {
@@ -60,7 +62,7 @@ fn one_entry(line: &str, codename: &str, mirrors: &DebianMirrors) -> Option<Stri
     let mut words = rest.split_whitespace();
     let (uri, suite) = (words.next()?, words.next()?);
     let mirror = mirror(suite, codename, mirrors)?;
-    words.any(|word| word == "main").then(|| line.replacen(uri, mirror, 1))
+    words.any(|word| word == "main").then(|| line.replacen(uri, &mirror, 1))
 }
 
 fn deb822(text: &str, codename: &str, mirrors: &DebianMirrors) -> String {
@@ -70,8 +72,10 @@ fn deb822(text: &str, codename: &str, mirrors: &DebianMirrors) -> String {
             field(paragraph, "suites").map(|suite| mirror(suite, codename, mirrors)).collect();
         let is_main = field(paragraph, "components").any(|word| word == "main");
         // A paragraph has one list of addresses for all its suites, so all of them must agree.
-        match found.first().copied().flatten().filter(|first| found.iter().all(|one| *one == Some(first))) {
-            Some(mirror) if is_main => out += &with_uri(paragraph, mirror),
+        match found.first() {
+            Some(Some(mirror)) if is_main && found.iter().all(|one| one.as_ref() == Some(mirror)) => {
+                out += &with_uri(paragraph, mirror);
+            }
             _ => out += paragraph,
         }
     }

@@ -5,7 +5,7 @@ use abx_spec::{At, Spec};
 use crate::tree::Tree;
 
 /// One member of a lineage.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Member {
     pub spec: Spec,
     /// `files/**`.

@@ -26,7 +26,7 @@ pub(crate) struct Found {
 
 /// One path with its links followed.
 enum Resolved {
-    Found(Found, Vec<PathBuf>),
+    Found(Box<Found>, Vec<PathBuf>),
     /// Nothing there; this is where it would be made, where its parent exists.
     Missing(PathBuf),
 }
@@ -47,7 +47,7 @@ impl View {
     /// What `path` leads to, links followed; never outside the root.
     pub(crate) fn find(&self, path: impl AsRef<Path>) -> io::Result<Option<Found>> {
         Ok(match self.resolve(path.as_ref())? {
-            Resolved::Found(found, _) => Some(found),
+            Resolved::Found(found, _) => Some(*found),
             Resolved::Missing(_) => None,
         })
     }
@@ -126,7 +126,7 @@ impl View {
                 continue;
             }
             if pending.is_empty() {
-                return Ok(Resolved::Found(Found { inside: here, host, metadata }, merged));
+                return Ok(Resolved::Found(Box::new(Found { inside: here, host, metadata }), merged));
             }
             if !metadata.is_dir() {
                 return Ok(Resolved::Missing(append(here, pending)));
@@ -136,7 +136,7 @@ impl View {
         let (inside, directories) = inside.pop().unwrap_or_else(|| (PathBuf::from("/"), top));
         let host = directories.first().cloned().unwrap_or_default();
         let metadata = std::fs::symlink_metadata(&host)?;
-        Ok(Resolved::Found(Found { inside, host, metadata }, directories))
+        Ok(Resolved::Found(Box::new(Found { inside, host, metadata }), directories))
     }
 }
 
@@ -204,6 +204,7 @@ fn append(base: PathBuf, pending: Vec<PathBuf>) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::os::unix::fs::symlink;
 
     fn layers() -> (tempfile::TempDir, View) {
@@ -246,7 +247,7 @@ mod tests {
         if rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::CharacterDevice, 0o0.into(), 0)
             .is_err()
         {
-            eprintln!("skipped: making a device node needs root");
+            let _ = writeln!(io::stderr(), "skipped: making a device node needs root");
             return;
         }
         assert!(!view.exists("/etc/b").expect("find"));

@@ -1,0 +1,127 @@
+//! Builds a template against this host's archives: `build HOME REF [--no-cache]`, as root. Prints each step's
+//! outcome, the layers, and the time it took.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use abx_build::{Builder, Limits};
+use abx_core::host::HostNetwork;
+use abx_core::{Event, Fault, Home, Progress};
+use abx_image::ImageStore;
+use abx_source::{BaseImage, SourceContext};
+
+struct Lines;
+
+impl Progress for Lines {
+    fn event(&self, event: Event) {
+        match event {
+            Event::Started { label, .. } => eprintln!("> {label}"),
+            Event::Output { line, .. } => eprintln!("  {line}"),
+            Event::Note(text) | Event::Warning(text) => eprintln!("! {text}"),
+            _ => {}
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == abx_isolate::HELPER) {
+        return ExitCode::from(abx_isolate::run_helper());
+    }
+    let [home, reference, rest @ ..] = &arguments[..] else { return ExitCode::from(2) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+    match runtime.block_on(build(home, reference, rest.iter().any(|flag| flag == "--no-cache"))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("error[{}]: {fault}", fault.code());
+            let mut cause = std::error::Error::source(&*fault);
+            while let Some(error) = cause {
+                eprintln!("  because {error}");
+                cause = error.source();
+            }
+            for snippet in fault.snippets() {
+                eprintln!(
+                    " --> {}:{}:{}\n  | {}",
+                    snippet.file, snippet.line, snippet.column, snippet.source
+                );
+            }
+            fault.details().iter().for_each(|line| eprintln!("  | {line}"));
+            fault.hints().iter().for_each(|hint| eprintln!("help: {hint}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dyn Fault>> {
+    let home = Home::new(std::path::absolute(home).expect("a path"));
+    let exe = std::env::current_exe().expect("this program");
+    let context = SourceContext::new(home.clone(), std::env::current_dir().expect("a directory"), None);
+    let start = Instant::now();
+    let lineage = abx_source::resolve(reference, &context).map_err(boxed)?;
+    eprintln!("resolved in {:?}", start.elapsed());
+    let BaseImage::Image { name, .. } = &lineage.base else { panic!("only images of a release") };
+    let release = abx_debian::release_of(name).expect("a Debian release");
+    let host = host();
+    let settings = abx_debian::BootstrapSettings {
+        home: home.clone(),
+        host: host.clone(),
+        default_mirror: "http://mirrors.aliyun.com/debian".into(),
+        keyrings: Vec::new(),
+        offline: false,
+        max_age: abx_debian::DEFAULT_MAX_AGE,
+        helper: exe.clone(),
+    };
+    let start = Instant::now();
+    let base = abx_debian::bootstrap(&release, &settings, &Lines).await.map_err(boxed)?;
+    eprintln!("base in {:?}", start.elapsed());
+    let store = ImageStore::open(&home);
+    let builder = Builder {
+        store: store.clone(),
+        home,
+        host,
+        exe,
+        no_cache,
+        offline: false,
+        limits: Limits::default(),
+    };
+    let start = Instant::now();
+    let built = builder.build(&lineage, base, &Lines).await.map_err(boxed)?;
+    let took = start.elapsed();
+    for step in &built.steps {
+        eprintln!("{:?} {}: {}", step.outcome, step.template, step.title);
+    }
+    for layer in &built.image.layers {
+        eprintln!(
+            "{} {} KB",
+            store.layer_path(layer).display(),
+            store.layer_size(layer).map_err(boxed)? / 1024
+        );
+    }
+    eprintln!("image {} in {took:?}", built.image.id.0);
+    Ok(())
+}
+
+fn host() -> HostNetwork {
+    let var = |name: &str| std::env::var(name).ok();
+    let texts: Vec<String> = ["/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources"]
+        .iter()
+        .filter_map(|path| std::fs::read_to_string(path).ok())
+        .collect();
+    HostNetwork {
+        ca_bundle: var("SSL_CERT_FILE").map(PathBuf::from),
+        proxies: ["http_proxy", "https_proxy", "no_proxy"]
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), var(name)?)))
+            .collect(),
+        tool_env: ["PIP_INDEX_URL", "UV_DEFAULT_INDEX", "npm_config_registry"]
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), var(name)?)))
+            .collect(),
+        debian: abx_debian::mirrors_from_apt(texts.iter().map(String::as_str)),
+    }
+}
+
+fn boxed(fault: impl Fault) -> Box<dyn Fault> {
+    Box::new(fault)
+}
