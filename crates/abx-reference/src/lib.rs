@@ -10,7 +10,7 @@
 //! | `name`, `name:SEL` | [`Reference::Name`] |
 //! | `owner/repo//sub@ref` and the other spellings of GitHub | [`Reference::Github`] |
 //!
-//! In reading order: [`reference`], then one module a form: [`local`], [`name`], [`registry`], [`github`];
+//! In reading order: [`mod@reference`], then one module a form: [`local`], [`name`], [`registry`], [`github`];
 //! [`selector`] and [`version`] for what follows a `:` or `@`; [`alias`] for second names; [`error`].
 //!
 //! Every reference prints in one form, and that form parses back to the same reference.

@@ -2,9 +2,9 @@
 //!
 //! Three stages, each its own type:
 //!
-//! 1. [`yaml`]: text → a tree in which every node knows its place. Duplicate keys, foreign tags, bombs of
+//! 1. `yaml`: text → a tree in which every node knows its place. Duplicate keys, foreign tags, bombs of
 //!    aliases end here.
-//! 2. [`read`]: tree → [`Spec`], by one reader a section. The full form and the flat shorthand end in the
+//! 2. `read`: tree → [`Spec`], by one reader a section. The full form and the flat shorthand end in the
 //!    same model. Every fault of the file is reported in one run, at its line.
 //! 3. [`merge`](merge()): the specs of a lineage, root first → [`Effective`], with the defaults filled in.
 //!
