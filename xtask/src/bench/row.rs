@@ -1,0 +1,87 @@
+//! The rows of the comparison.
+
+/// A row: one or more questions about the same thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Row {
+    StartNone,
+    StartNet,
+    Exec,
+    Burst,
+    Memory,
+    SecondCreate,
+    Build,
+    Bootstrap,
+}
+
+/// The surroundings a row is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// A network of its own that leads nowhere: interfaces and packet filters vanish with it.
+    Closed,
+    /// The host's network, for rows that fetch packages.
+    Open,
+}
+
+impl Row {
+    /// All of them, in the order they are run.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::StartNone,
+        Self::StartNet,
+        Self::Exec,
+        Self::Burst,
+        Self::Memory,
+        Self::SecondCreate,
+        Self::Build,
+        Self::Bootstrap,
+    ];
+
+    /// The name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::StartNone => "start-none",
+            Self::StartNet => "start-net",
+            Self::Exec => "exec",
+            Self::Burst => "burst",
+            Self::Memory => "memory",
+            Self::SecondCreate => "second-create",
+            Self::Build => "build",
+            Self::Bootstrap => "bootstrap",
+        }
+    }
+
+    /// For the help text.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::StartNone => "create to first answer, without a network",
+            Self::StartNet => "create to first answer, with the default network",
+            Self::Exec => "a command in a running sandbox",
+            Self::Burst => "creates a second, ten at once",
+            Self::Memory => "an idle sandbox",
+            Self::SecondCreate => "create from a template that is built",
+            Self::Build => "a template built cold, cached, and with one file changed",
+            Self::Bootstrap => "a Debian root file system from the archive",
+        }
+    }
+
+    /// The row of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|row| row.name() == name)
+    }
+
+    /// Where it is measured.
+    pub(crate) fn reach(self) -> Reach {
+        match self {
+            Self::SecondCreate | Self::Build | Self::Bootstrap => Reach::Open,
+            _ => Reach::Closed,
+        }
+    }
+
+    /// The built-in template it needs to be built.
+    pub(crate) fn template(self) -> Option<&'static str> {
+        match self {
+            Self::SecondCreate | Self::Build => Some("python-base"),
+            Self::Bootstrap => None,
+            _ => Some("base"),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The questions, a file for each row.
+
+mod bootstrap;
+mod build;
+mod burst;
+mod exec;
+mod memory;
+mod package;
+mod second_create;
+mod start;
+
+use crate::bench::contest::Outcome;
+use crate::bench::lab::Lab;
+use crate::bench::row::Row;
+use crate::failure::Failure;
+
+/// What everybody runs to show that it is there.
+pub(crate) const TRUE: [&str; 1] = ["/bin/true"];
+
+/// Puts the questions of `row`.
+pub(crate) fn run(row: Row, lab: &Lab) -> Result<Vec<Outcome>, Failure> {
+    match row {
+        Row::StartNone => start::without_network(lab),
+        Row::StartNet => start::with_network(lab),
+        Row::Exec => exec::run(lab),
+        Row::Burst => burst::run(lab),
+        Row::Memory => memory::run(lab),
+        Row::SecondCreate => second_create::run(lab),
+        Row::Build => build::run(lab),
+        Row::Bootstrap => bootstrap::run(lab),
+    }
+}

@@ -1,0 +1,55 @@
+//! `cargo xtask full`: everything slow, with the result kept in the repository.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use crate::bench;
+use crate::failure::Failure;
+use crate::{kill_rounds, tool, workspace};
+
+const KILL_ROUNDS: &str = "300";
+const BENCH_RUNS: &str = "100";
+
+/// Kills at random for long, measures every row, and writes `benches/results/full.md`.
+pub(crate) fn run() -> Result<(), Failure> {
+    let mut text = format!("# {} on {}\n\n{}\n", "cargo xtask full", date()?, machine());
+    let _ = writeln!(text, "## Killed at random\n\n```text\n{}```\n", killed()?);
+    let _ = writeln!(
+        text,
+        "## Ours beside others\n\n{}",
+        bench::tables(&["--runs".to_owned(), BENCH_RUNS.to_owned()])?
+    );
+    let path = workspace::root().join("benches/results/full.md");
+    std::fs::write(&path, text).map_err(Failure::file(&path))?;
+    tool::say(&format!("written to {}", path.display()));
+    Ok(())
+}
+
+/// What the test says of its rounds.
+fn killed() -> Result<String, Failure> {
+    let output = tool::output(&mut kill_rounds::command(KILL_ROUNDS, None))?;
+    let lines = output.lines().filter(|line| line.starts_with("kill: ") || line.starts_with("test result"));
+    Ok(lines.map(|line| format!("{line}\n")).collect())
+}
+
+fn date() -> Result<String, Failure> {
+    Ok(tool::output(Command::new("date").args(["-u", "+%Y-%m-%d"]))?.trim().to_owned())
+}
+
+/// Kernel, processors and memory; what the figures depend on.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(Path::new(path)).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        line.split_once(':').map_or_else(String::new, |(_, value)| value.trim().to_owned())
+    };
+    let processors = read("/proc/cpuinfo");
+    let count = processors.lines().filter(|line| line.starts_with("processor")).count();
+    format!(
+        "Linux {}, {count} × {}, memory {}.\n",
+        read("/proc/sys/kernel/osrelease").trim(),
+        field(&processors, "model name"),
+        field(&read("/proc/meminfo"), "MemTotal"),
+    )
+}
