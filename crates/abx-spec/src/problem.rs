@@ -15,7 +15,7 @@ pub enum Problem {
     #[error("the file is larger than {limit} bytes")]
     TooLarge { limit: usize },
     #[error("this is no YAML: {detail}")]
-    Syntax { detail: String },
+    Syntax { detail: String, hint: Option<&'static str> },
     #[error("a template is a map of keys, not {found}")]
     NotMap { found: &'static str },
     #[error("the file holds more than one document")]
@@ -138,6 +138,7 @@ impl Problem {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Empty | Self::NotMap { .. } => Some("the least a template says is `version: \"1\"`, `metadata: {name: …}` and `base: {image: …}`".into()),
+            Self::Syntax { hint, .. } => hint.map(str::to_owned),
             Self::SecondDocument => Some("remove everything from the second `---` on".into()),
             Self::Tag { .. } | Self::KeyNotScalar => Some("quote the text if it is meant literally".into()),
             Self::DuplicateKey { .. } => Some("keep one of the two".into()),

@@ -235,6 +235,26 @@ fn builds() {
 }
 
 #[test]
+fn slips_of_shape_are_told_the_right_one() {
+    check(
+        "healthcheck: curl x\nsandbox: {readiness_probe: 8080, startup_command: [a]}\nbuild:\n  run:\n    -x\n",
+        &[
+            "1:14+6 `healthcheck` must be a map of keys, not a string | write `healthcheck: {command: \"curl x\"}`",
+            "2:28+4 `sandbox.readiness_probe` must be a map of keys, not a number | write `readiness_probe: {type: \
+             tcp, port: 8080}`",
+            "2:51+3 `sandbox.startup_command` must be a string, not a list | write the whole command as one string",
+            "5:5+2 `build.run` must be a list, not a string | put a space behind the dash",
+        ],
+    );
+    check(
+        "build:\n\trun: [x]\n",
+        &[
+            "2:2+1 this is no YAML: tabs disallowed within this context (block indentation) | indent with spaces",
+        ],
+    );
+}
+
+#[test]
 fn amounts() {
     check(
         "resources: {cpu: 0, memory: 1, disk: 2PB, timeout: 0, idle_timeout: 1.5}\n",
@@ -349,7 +369,13 @@ fn the_file_itself() {
     check_whole("# nothing\n", &[&format!("1:1+1 the file is empty | {least}")]);
     check_whole("- a\n", &[&format!("1:1+1 a template is a map of keys, not a list | {least}")]);
     check_whole("null\n", &[&format!("1:1+4 the file is empty | {least}")]);
-    check_whole("a: b\n c: d\n", &["2:3+1 this is no YAML: mapping values are not allowed in this context"]);
+    check_whole(
+        "a: b\n c: d\n",
+        &[
+            "2:3+1 this is no YAML: mapping values are not allowed in this context | quote a text that holds `: ` or a comma, \
+         and close brackets that are open",
+        ],
+    );
     check_whole(
         "a: !Ref b\nname: t\n",
         &[

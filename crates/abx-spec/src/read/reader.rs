@@ -97,6 +97,13 @@ fn map_hint(section: &str, node: &Node) -> Option<String> {
             let key = if scalar.text.contains(':') { "image" } else { "from" };
             Some(format!("write `base: {{{key}: \"{}\"}}`", scalar.text))
         }
+        ("healthcheck", Value::Scalar(scalar)) => {
+            Some(format!("write `healthcheck: {{command: {:?}}}`", scalar.text))
+        }
+        ("sandbox.readiness_probe", Value::Scalar(scalar)) => Some(match scalar.text.parse::<u16>() {
+            Ok(port) => format!("write `readiness_probe: {{type: tcp, port: {port}}}`"),
+            Err(_) => format!("write `readiness_probe: {{type: exec, command: {:?}}}`", scalar.text),
+        }),
         ("copy", _) => Some("write `{src: …, dest: …}`".into()),
         ("files", _) => Some("write `{source: …, target: …}`".into()),
         _ => None,

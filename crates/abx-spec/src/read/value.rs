@@ -16,7 +16,7 @@ impl Reader<'_> {
         match &node.value {
             Value::Scalar(scalar) => Some(scalar),
             _ => {
-                self.wrong_type(node, key, wanted, text_hint(node));
+                self.wrong_type(node, key, wanted, text_hint(node, key));
                 None
             }
         }
@@ -141,6 +141,9 @@ impl Reader<'_> {
             Value::List(items) => items,
             value => {
                 let hint = match value {
+                    Value::Scalar(scalar) if scalar.plain && scalar.text.starts_with('-') => {
+                        Some("put a space behind the dash".to_owned())
+                    }
                     Value::Scalar(scalar) => Some(format!("write `{key}: [{}]`", quoted(scalar))),
                     _ => None,
                 };
@@ -187,9 +190,12 @@ fn quoted(scalar: &Scalar) -> String {
     if scalar.meaning() == Meaning::Text { format!("{:?}", scalar.text) } else { scalar.text.clone() }
 }
 
-/// A command with `: ` in it is a map to YAML.
-fn text_hint(node: &Node) -> Option<String> {
+/// A command with `: ` in it is a map to YAML; a list of words is no command line.
+fn text_hint(node: &Node, key: &str) -> Option<String> {
     match &node.value {
+        Value::List(_) if key.ends_with("command") => {
+            Some("write the whole command as one string".to_owned())
+        }
         Value::Map(entries) if entries.len() == 1 => {
             Some(format!("quote the whole text: YAML takes `{}: ` for a key", entries[0].key))
         }
