@@ -73,7 +73,10 @@ async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dy
         helper: exe.clone(),
     };
     let start = Instant::now();
-    let base = abx_debian::bootstrap(&release, &settings, &Lines).await.map_err(boxed)?;
+    let base = match std::env::var_os("ROOT") {
+        Some(root) => from_directory(&ImageStore::open(&home), &root),
+        None => abx_debian::bootstrap(&release, &settings, &Lines).await.map_err(boxed)?,
+    };
     eprintln!("base in {:?}", start.elapsed());
     let store = ImageStore::open(&home);
     let builder = Builder {
@@ -100,6 +103,27 @@ async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dy
     }
     eprintln!("image {} in {took:?}", built.image.id.0);
     Ok(())
+}
+
+fn from_directory(store: &ImageStore, root: &std::ffi::OsStr) -> abx_image::Image {
+    let id = abx_image::LayerId("d".repeat(64));
+    if !store.has_layer(&id) {
+        let staged = store.begin_layer().unwrap();
+        let status = std::process::Command::new("cp").arg("-aT").arg(root).arg(staged.fs()).status().unwrap();
+        assert!(status.success());
+        staged.publish(id.clone(), &abx_image::LayerRecord::new("root")).unwrap();
+    }
+    let config = abx_image::ImageConfig {
+        env: vec![("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into())],
+        ..Default::default()
+    };
+    store
+        .put_image(
+            vec![id],
+            config,
+            abx_image::Origin::Archive { release: "x".into(), date: String::new(), packages: vec![] },
+        )
+        .unwrap()
 }
 
 fn host() -> HostNetwork {

@@ -130,6 +130,17 @@ impl Canvas {
         finish(&host, mode, owner)
     }
 
+    /// Gives every directory the one time of all that is written here: making a file in one has changed it.
+    pub(crate) fn seal(&self) -> io::Result<()> {
+        for entry in walkdir::WalkDir::new(&self.upper).min_depth(1) {
+            let entry = entry?;
+            if entry.file_type().is_dir() {
+                stamp(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Where a file of that path goes in this layer; its parents are made.
     fn place(&self, path: &Path) -> io::Result<PathBuf> {
         let real = self.view.real(path)?;

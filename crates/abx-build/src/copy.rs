@@ -82,3 +82,64 @@ fn make_parents(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+    use crate::tree::Entry;
+    use crate::view::View;
+
+    fn file(path: &str, executable: bool) -> Entry {
+        let content = Content::Memory(path.as_bytes().into());
+        Entry { path: path.into(), node: Node::File { executable, digest: String::new(), content } }
+    }
+
+    /// Copies to `dest`, and returns each file with its owner and mode, in order.
+    fn copied(tree: &Tree, source: &str, dest: &str) -> Option<Vec<(String, u32, u32)>> {
+        use std::io::Write;
+        if !rustix::process::geteuid().is_root() {
+            let _ = writeln!(io::stderr(), "skipped: giving files away needs root");
+            return None;
+        }
+        let dir = tempfile::tempdir().expect("tempdir");
+        let (lower, upper) = (dir.path().join("lower"), dir.path().join("upper"));
+        for path in ["lower/app/there", "lower/etc", "upper"] {
+            std::fs::create_dir_all(dir.path().join(path)).expect("mkdir");
+        }
+        symlink("/etc", lower.join("app/out")).expect("link");
+        let user = Owner { uid: 1000, gid: 1000 };
+        let canvas = Canvas::new(&View::new(vec![lower]), &upper);
+        copy(&canvas, tree, source, dest, Path::new("/app"), user).expect("copy");
+        let files = walkdir::WalkDir::new(&upper).sort_by_file_name().into_iter().filter_map(|entry| {
+            let entry = entry.expect("entry");
+            let metadata = entry.metadata().expect("metadata");
+            let path = entry.path().strip_prefix(&upper).expect("below").display().to_string();
+            (!metadata.is_dir()).then(|| (path, metadata.uid(), metadata.mode() & 0o7777))
+        });
+        Some(files.collect())
+    }
+
+    #[test]
+    fn destinations_and_owners() {
+        let single = Tree::new(vec![file("", true)]);
+        let many = Tree::new(vec![file("a", false), file("d/b", true)]);
+        let rows: [(&Tree, &str, &str, &[(&str, u32, u32)]); 8] = [
+            (&single, "x.sh", "/usr/local/bin/tool", &[("usr/local/bin/tool", 0, 0o755)]),
+            (&single, "x.sh", "/opt/", &[("opt/x.sh", 0, 0o755)]),
+            (&single, "x.sh", "there", &[("app/there/x.sh", 1000, 0o755)]),
+            (&single, "x.sh", "./new", &[("app/new", 1000, 0o755)]),
+            (&single, "x.sh", ".", &[("app/x.sh", 1000, 0o755)]),
+            (&many, "", "/app/config/", &[("app/config/a", 1000, 0o644), ("app/config/d/b", 1000, 0o755)]),
+            (&many, "", "/etc/config", &[("etc/config/a", 0, 0o644), ("etc/config/d/b", 0, 0o755)]),
+            (&many, "", "out", &[("etc/a", 0, 0o644), ("etc/d/b", 0, 0o755)]),
+        ];
+        for (tree, source, dest, expected) in rows {
+            let Some(files) = copied(tree, source, dest) else { return };
+            let expected: Vec<_> =
+                expected.iter().map(|&(path, uid, mode)| (path.to_owned(), uid, mode)).collect();
+            assert_eq!(files, expected, "{dest}");
+        }
+    }
+}

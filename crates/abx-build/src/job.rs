@@ -89,12 +89,24 @@ fn escape(text: &str) -> String {
 
 /// A shell that runs `script` with `arguments` as `$1`…, and stops at the first failure.
 pub(crate) fn shell(view: &View, script: &str, arguments: &[String]) -> std::io::Result<Vec<String>> {
-    let mut argv: Vec<String> = match view.exists("/bin/bash")? {
-        true => ["/bin/bash", "-eo", "pipefail", "-c", script, "bash"].map(String::from).into(),
-        false => ["/bin/sh", "-e", "-c", script, "sh"].map(String::from).into(),
-    };
+    let mut argv = strict_shell(view)?;
+    argv.extend(["-c", script, "build"].map(String::from));
     argv.extend(arguments.iter().cloned());
     Ok(argv)
+}
+
+/// The same shell reading the file at `path`.
+pub(crate) fn shell_file(view: &View, path: &str) -> std::io::Result<Vec<String>> {
+    let mut argv = strict_shell(view)?;
+    argv.push(path.to_owned());
+    Ok(argv)
+}
+
+fn strict_shell(view: &View) -> std::io::Result<Vec<String>> {
+    Ok(match view.exists("/bin/bash")? {
+        true => ["/bin/bash", "-eo", "pipefail"].map(String::from).into(),
+        false => ["/bin/sh", "-e"].map(String::from).into(),
+    })
 }
 
 /// Finds a program of the image by the step's PATH.

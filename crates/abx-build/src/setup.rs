@@ -21,6 +21,11 @@ const DIRECTORIES: [(&str, u32); 8] = [
     ("/etc/profile.d", 0o755),
 ];
 
+/// Asked by packages before they start a service at their installation. Refused, as in the images of
+/// registries: nothing would end the service in good order when the step is over.
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+const POLICY_TEXT: &[u8] = b"#!/bin/sh\nexit 101\n";
+
 /// Why a user cannot be had.
 #[derive(Debug)]
 pub(crate) enum SetupFailure {
@@ -43,9 +48,13 @@ pub(crate) fn setup(canvas: &Canvas, user: &str, workdir: &str) -> Result<(), Se
         }
     }
     for path in BOUND {
-        if !canvas.view().exists(path)? {
+        // A link into /run leads to a file that is made there at run time.
+        if !canvas.view().exists(path)? && !canvas.view().real(path)?.starts_with("/run") {
             canvas.file(path, b"", 0o644, Owner::ROOT)?;
         }
+    }
+    if canvas.view().exists("/usr/bin/dpkg")? && !canvas.view().exists(POLICY)? {
+        canvas.file(POLICY, POLICY_TEXT, 0o755, Owner::ROOT)?;
     }
     crate::python::settle(canvas)?;
     let owner = ensure_user(canvas, user)?;
@@ -154,4 +163,97 @@ fn allow_sudo(canvas: &Canvas, name: &str, owner: Owner) -> io::Result<()> {
     // sudo passes over files of this directory with a dot in their names.
     let path = format!("/etc/sudoers.d/abx-{}", name.replace('.', "_"));
     canvas.file(&path, format!("{name} ALL=(ALL:ALL) NOPASSWD: ALL\n").as_bytes(), 0o440, Owner::ROOT)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use super::*;
+
+    /// A small image, and an empty layer over it; `None`, with the reason printed, without root.
+    fn image() -> Option<(tempfile::TempDir, View, std::path::PathBuf)> {
+        use std::io::Write;
+        if !rustix::process::geteuid().is_root() {
+            let _ = writeln!(io::stderr(), "skipped: giving files away needs root");
+            return None;
+        }
+        let dir = tempfile::tempdir().expect("tempdir");
+        let lower = dir.path().join("lower");
+        for path in ["etc/skel/.config", "usr/bin", "usr/sbin", "home", "srv/real", "run"] {
+            std::fs::create_dir_all(lower.join(path)).expect("mkdir");
+        }
+        for (path, text) in [
+            ("etc/passwd", "root:x:0:0:root:/root:/bin/bash\nold:x:1000:1000::/home/old:/bin/sh\n"),
+            ("etc/group", "root:x:0:\nold:x:1000:\n"),
+            ("etc/shadow", "root:*:1::::::\n"),
+            ("etc/skel/.profile", "p"),
+            ("etc/skel/.config/x", "x"),
+            ("usr/bin/bash", ""),
+            ("usr/bin/dpkg", ""),
+            ("usr/bin/python3", ""),
+        ] {
+            std::fs::write(lower.join(path), text).expect("write");
+        }
+        symlink("usr/bin", lower.join("bin")).expect("link");
+        symlink("../run/nowhere", lower.join("etc/resolv.conf")).expect("link");
+        symlink("srv/real", lower.join("work")).expect("link");
+        let upper = dir.path().join("upper");
+        std::fs::create_dir(&upper).expect("mkdir");
+        Some((dir, View::new(vec![lower]), upper))
+    }
+
+    fn owner(path: &Path) -> (u32, u32, u32) {
+        let metadata = std::fs::symlink_metadata(path).expect("metadata");
+        (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777)
+    }
+
+    #[test]
+    fn a_missing_user_is_made_with_home_workdir_and_sudo() {
+        let Some((_dir, lower, upper)) = image() else { return };
+        setup(&Canvas::new(&lower, &upper), "user", "/app/deep").expect("setup");
+        let read = |path: &str| std::fs::read_to_string(upper.join(path)).expect(path);
+        assert!(read("etc/passwd").ends_with("user:x:1001:1001::/home/user:/bin/bash\n"));
+        assert!(read("etc/passwd").starts_with("root:"));
+        assert!(read("etc/shadow").contains("user:!:"));
+        assert!(!upper.join("etc/gshadow").exists(), "the image has none");
+        assert_eq!(owner(&upper.join("home/user")), (1001, 1001, 0o755));
+        assert_eq!(owner(&upper.join("home/user/.config/x")), (1001, 1001, 0o644));
+        assert_eq!(owner(&upper.join("app")), (0, 0, 0o755));
+        assert_eq!(owner(&upper.join("app/deep")), (1001, 1001, 0o755));
+        assert_eq!(owner(&upper.join("etc/sudoers.d/abx-user")), (0, 0, 0o440));
+        assert_eq!(owner(&upper.join("tmp")), (0, 0, 0o1777));
+        assert_eq!(read("etc/hostname"), "");
+        assert!(!upper.join("etc/resolv.conf").exists(), "the image's own link leads to /run");
+        assert_eq!(owner(&upper.join("usr/sbin/policy-rc.d")).2, 0o755);
+        assert_eq!(std::fs::read_link(upper.join("usr/bin/python")).expect("link"), Path::new("python3"));
+    }
+
+    #[test]
+    fn a_user_the_image_has_keeps_its_ids_and_a_linked_workdir_is_given_at_its_place() {
+        let Some((_dir, lower, upper)) = image() else { return };
+        setup(&Canvas::new(&lower, &upper), "old", "/work").expect("setup");
+        assert!(!upper.join("etc/passwd").exists());
+        assert_eq!(owner(&upper.join("srv/real")), (1000, 1000, 0o755));
+        assert!(!upper.join("work").exists());
+    }
+
+    #[test]
+    fn the_system_is_not_given_away() {
+        let Some((_dir, lower, upper)) = image() else { return };
+        setup(&Canvas::new(&lower, &upper), "user", "/etc").expect("setup");
+        assert_eq!(owner(&upper.join("etc")).0, 0);
+        let bad = setup(&Canvas::new(&lower, &upper), "no:such", "/");
+        assert!(matches!(bad, Err(SetupFailure::UserName)));
+    }
+
+    #[test]
+    fn a_number_is_a_user_and_root_needs_nothing() {
+        let Some((_dir, lower, upper)) = image() else { return };
+        setup(&Canvas::new(&lower, &upper), "1234", "/app").expect("setup");
+        assert_eq!(owner(&upper.join("app")).0, 1234);
+        setup(&Canvas::new(&lower, &upper), "root", "/app").expect("setup");
+        assert_eq!(owner(&upper.join("app")).0, 0);
+        assert!(!upper.join("etc/passwd").exists() && !upper.join("etc/sudoers.d/abx-root").exists());
+    }
 }

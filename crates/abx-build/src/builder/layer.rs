@@ -92,7 +92,7 @@ impl Build<'_> {
     fn write_files(&self, step: &Step) -> Result<StagedLayer, BuildError> {
         let staged = self.builder.store.begin_layer()?;
         let canvas = Canvas::new(&self.view(), &staged.fs());
-        match self.write(step, &canvas) {
+        match self.write(step, &canvas).and_then(|()| Ok(canvas.seal()?)) {
             Ok(()) => Ok(staged),
             Err(SetupFailure::UserName) => Err(self.user_name(step)),
             Err(SetupFailure::Io(source)) => {

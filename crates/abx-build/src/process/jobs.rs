@@ -8,7 +8,7 @@ use abx_isolate::RuntimeFile;
 
 use super::Worker;
 use crate::error::BuildError;
-use crate::job::{Job, Scope, shell};
+use crate::job::{Job, Scope, shell, shell_file};
 use crate::network::RUN;
 use crate::pip::Python;
 use crate::step::Action;
@@ -95,12 +95,11 @@ impl Worker<'_> {
 
     fn script_job(&self, content: &str) -> Result<Job, BuildError> {
         let path = format!("{RUN}/setup.sh");
-        let script = format!(". {path}");
         let interpreter = content.lines().next().and_then(|line| line.strip_prefix("#!")).map(str::trim);
         let argv = match interpreter {
             Some(line) if !is_shell(line) => vec![path.clone()],
             // Read by our shell, so that the first failure ends it as it does in `run`.
-            _ => shell(&self.view, &script, &[]).map_err(self.unreadable())?,
+            _ => shell_file(&self.view, &path).map_err(self.unreadable())?,
         };
         let mut job = self.command_job(argv, content)?;
         job.files.push(RuntimeFile { path: path.into(), content: content.to_owned(), mode: 0o755 });
