@@ -1,2 +1,107 @@
-//! The daemon inside a sandbox: init, processes, terminals, files
-fn main() {}
+//! The daemon inside a sandbox: process 1, processes, terminals, files.
+//!
+//! In: a listening socket, a control descriptor and a [`abx_protocol::BootConfig`], all inherited. Out: effects
+//! in the sandbox it runs in. In reading order:
+//!
+//! - [`boot`], [`init`], [`reaper`]: what it inherits, what it is, what it collects,
+//! - [`guest`], [`users`]: what every call can see, and who it is for,
+//! - [`command`], [`channel`], [`pty`]: one process and its ends,
+//! - [`process`]: processes that calls start; [`startup`], [`probe`]: those the host starts,
+//! - [`files`]: files, directories, changes, archives,
+//! - [`http`]: how calls come in; [`environment`], [`info`], [`metrics`], [`activity`]: small answers.
+//!
+//! **Architecture Invariant:** one thread runs everything but long file work; no name service, no dynamic
+//! loading, nothing outside the sandbox but the inherited descriptors.
+
+mod activity;
+mod boot;
+mod channel;
+mod command;
+mod environment;
+mod files;
+mod guest;
+mod http;
+mod info;
+mod init;
+mod metrics;
+mod probe;
+mod process;
+mod pty;
+mod reaper;
+mod startup;
+mod tail;
+mod users;
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::io::Interest;
+
+use crate::boot::Inherited;
+use crate::guest::Guest;
+use crate::startup::StartupLog;
+
+/// Threads for long file work; they end when idle.
+const FILE_THREADS: usize = 8;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The host reads what we say last; there is nobody else to tell.
+            let _ = writeln!(io::stderr(), "abx-guest: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs until the host closes the control descriptor.
+fn run() -> io::Result<()> {
+    let inherited = Inherited::take()?;
+    let resets_oom_score = init::prepare()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(FILE_THREADS)
+        .thread_keep_alive(Duration::from_secs(1))
+        .build()?;
+    let tasks = tokio::task::LocalSet::new();
+    let result = tasks.block_on(&runtime, serve(inherited, resets_oom_score));
+    // Work on files that is still under way ends with the process.
+    runtime.shutdown_background();
+    result
+}
+
+async fn serve(inherited: Inherited, resets_oom_score: bool) -> io::Result<()> {
+    let Inherited { listener, control, log, config } = inherited;
+    let guest = Guest::new(config, StartupLog::new(log), resets_oom_score);
+    let listener = http::Listener::new(listener)?;
+    let reaper = tokio::task::spawn_local(guest.reaper.clone().run());
+    tokio::task::spawn_local(http::serve(listener, guest.clone()));
+    tokio::task::spawn_local(startup::run(Rc::clone(&guest)));
+    tokio::select! {
+        collected = reaper => collected.map_err(io::Error::other)?,
+        released = hold(control) => released,
+    }
+}
+
+/// Says that we serve, then waits for the host to let go.
+async fn hold(control: Option<OwnedFd>) -> io::Result<()> {
+    let Some(control) = control else { return std::future::pending().await };
+    let control = channel::register(control)?;
+    control
+        .async_io(Interest::WRITABLE, |control| Ok(rustix::io::write(control, abx_protocol::boot::READY)?))
+        .await?;
+    loop {
+        let mut ignored = [0; 64];
+        let read = control
+            .async_io(Interest::READABLE, |control| Ok(rustix::io::read(control, &mut ignored)?))
+            .await;
+        // What the host says here means nothing yet; its silence for good, or an error, is the end.
+        if !read.is_ok_and(|length| length > 0) {
+            return Ok(());
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ABX_LISTEN_FD   a listening unix socket
-//! ABX_CONTROL_FD  one end of a socket pair or pipe pair: the daemon writes "ready\n" once it serves, and
+//! ABX_CONTROL_FD  one end of a socket pair: the daemon writes "ready\n" once it serves, and
 //!                 exits when the host closes its end
 //! ABX_CONFIG_FD   a file or memfd that holds a `BootConfig` as JSON, read from offset 0
 //! ABX_LOG_FD      optional: where the startup command's output goes, one `LogLine` as JSON a line

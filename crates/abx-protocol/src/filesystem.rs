@@ -53,7 +53,7 @@ pub struct ListDirResponse {
     pub entries: Vec<EntryInfo>,
 }
 
-/// A file, directory or link. A link that leads somewhere has its target's type, size and mode.
+/// A file, directory or link. A link that leads somewhere has its target's type and mode.
 #[derive(Clone, PartialEq, Message, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct EntryInfo {

@@ -1,0 +1,108 @@
+//! What can go wrong with a call.
+
+use std::io;
+use std::path::PathBuf;
+
+use abx_core::{Code, Fault};
+use abx_protocol::connect::{CallError, ErrorCode};
+use thiserror::Error;
+
+/// A failed call.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// Nobody listens on the socket, or it is not there.
+    #[error("cannot reach the sandbox's daemon at {}", socket.display())]
+    Unreachable { socket: PathBuf, source: io::Error },
+    /// The connection broke in the middle of a call: the sandbox ended, usually.
+    #[error("the sandbox went away during {call}")]
+    Gone { call: &'static str, source: Option<hyper::Error> },
+    /// The call's time was up; what it started was killed.
+    #[error("{call} timed out")]
+    Timeout { call: &'static str },
+    /// The daemon said no.
+    #[error("the sandbox refused {call}: {message}")]
+    Refused { call: &'static str, status: u16, message: String },
+    /// The program is not in the sandbox.
+    #[error("{message}")]
+    CommandNotFound { message: String },
+    /// The program may not be executed, or is none.
+    #[error("{message}")]
+    CommandNotExecutable { message: String },
+    /// There is no such file in the sandbox.
+    #[error("{path} not found in the sandbox: {message}")]
+    FileNotFound { path: String, message: String },
+    /// The sandbox's file system forbids it.
+    #[error("no permission for {path} in the sandbox: {message}")]
+    FilePermission { path: String, message: String },
+    /// The sandbox's disk is full.
+    #[error("no space for {path} in the sandbox: {message}")]
+    NoSpace { path: String, message: String },
+    /// The caller's own reader or writer failed.
+    #[error("transfer of {path} failed on this side")]
+    Local { path: String, source: io::Error },
+    /// The daemon's answer is not one; it may be another generation.
+    #[error("the answer to {call} makes no sense: {what}")]
+    Malformed { call: &'static str, what: String },
+}
+
+impl ClientError {
+    /// The status a shell would give, where a command could not be executed.
+    pub fn exit_status(&self) -> Option<u8> {
+        match self {
+            Self::CommandNotFound { .. } => Some(127),
+            Self::CommandNotExecutable { .. } => Some(126),
+            _ => None,
+        }
+    }
+
+    /// From a refusal of `call`, which was about the file `path`, if about any.
+    pub(crate) fn refused(call: &'static str, path: Option<&str>, error: CallError) -> Self {
+        let message = error.message;
+        match (error.code, error.exit_status, path) {
+            (_, Some(127), _) => Self::CommandNotFound { message },
+            (_, Some(_), _) => Self::CommandNotExecutable { message },
+            (ErrorCode::DeadlineExceeded, ..) => Self::Timeout { call },
+            (code, _, path) => Self::of_status(call, path, code.http_status(), message),
+        }
+    }
+
+    /// From an HTTP status.
+    pub(crate) fn of_status(call: &'static str, path: Option<&str>, status: u16, message: String) -> Self {
+        let Some(path) = path.map(str::to_owned) else { return Self::Refused { call, status, message } };
+        match status {
+            404 => Self::FileNotFound { path, message },
+            403 => Self::FilePermission { path, message },
+            429 | 507 => Self::NoSpace { path, message },
+            _ => Self::Refused { call, status, message },
+        }
+    }
+}
+
+impl Fault for ClientError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Unreachable { .. } | Self::Gone { .. } => Code::Unreachable,
+            Self::Timeout { .. } => Code::ExecTimeout,
+            Self::Refused { .. } | Self::Malformed { .. } => Code::GuestRefused,
+            Self::CommandNotFound { .. } | Self::CommandNotExecutable { .. } => Code::Execution,
+            Self::FileNotFound { .. } => Code::FileNotFound,
+            Self::FilePermission { .. } => Code::FilePermission,
+            Self::NoSpace { .. } => Code::FileSize,
+            Self::Local { .. } => Code::File,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::Unreachable { .. } | Self::Gone { .. } => {
+                "`abx list --all` shows whether it ended, and why"
+            }
+            Self::NoSpace { .. } => "remove files inside, or create the sandbox with a larger --disk",
+            Self::CommandNotFound { .. } => "the program is looked up in the PATH of the sandbox",
+            Self::Refused { status: 401, .. } => "check the user's name and the sandbox's access token",
+            _ => return Vec::new(),
+        };
+        vec![hint.to_owned()]
+    }
+}

@@ -1,0 +1,153 @@
+//! Starting one process: as whom, where, with what in its hands.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use abx_protocol::process::PtySize;
+use abx_protocol::signal::Exit;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, getuid, setsid};
+use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use tokio::sync::oneshot;
+
+use crate::channel::Channel;
+use crate::guest::Guest;
+use crate::pty;
+use crate::users::User;
+
+/// What to start.
+pub(crate) struct Command<'a> {
+    /// Looked up in the PATH of `env` where it has no slash.
+    pub(crate) program: &'a str,
+    pub(crate) args: &'a [String],
+    pub(crate) env: &'a BTreeMap<String, String>,
+    pub(crate) directory: &'a Path,
+    pub(crate) user: &'a User,
+    pub(crate) terminal: Terminal,
+}
+
+/// What it gets as its standard streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Terminal {
+    /// Pipes; its input is `/dev/null` unless wanted.
+    None { stdin: bool },
+    /// A new terminal, which controls its session.
+    Pty(PtySize),
+}
+
+/// A process that runs, leader of its own session and process group.
+pub(crate) struct Child {
+    pub(crate) pid: Pid,
+    pub(crate) exit: oneshot::Receiver<Exit>,
+    pub(crate) ends: Ends,
+}
+
+/// Our ends of its streams.
+pub(crate) enum Ends {
+    Pipes { stdin: Option<Channel>, stdout: Channel, stderr: Channel },
+    Pty(Channel),
+}
+
+impl Command<'_> {
+    /// Starts it. An error is that of `execve`, so `NotFound` and `PermissionDenied` tell a missing program
+    /// from one that may not be executed; the directory must exist.
+    pub(crate) fn spawn(self, guest: &Guest) -> io::Result<Child> {
+        let mut command = std::process::Command::new(self.program);
+        command.args(self.args).env_clear().envs(self.env).current_dir(self.directory);
+        let ends = match self.terminal {
+            Terminal::None { stdin } => attach_pipes(&mut command, stdin)?,
+            Terminal::Pty(size) => attach_pty(&mut command, size, self.user)?,
+        };
+        let becoming = Becoming {
+            credentials: getuid().is_root().then(|| Credentials::of(self.user)),
+            controls_terminal: matches!(self.terminal, Terminal::Pty(_)),
+            resets_oom_score: guest.resets_oom_score,
+        };
+        // SAFETY: `Becoming::apply` makes system calls only; it neither allocates nor takes a lock.
+        unsafe { command.pre_exec(move || becoming.apply()) };
+        let pid = Pid::from_raw(command.spawn()?.id().cast_signed()).expect("a child has a number");
+        Ok(Child { pid, exit: guest.reaper.watch(pid), ends })
+    }
+}
+
+fn attach_pipes(command: &mut std::process::Command, stdin: bool) -> io::Result<Ends> {
+    let pipe = || pipe_with(PipeFlags::CLOEXEC);
+    let stdin = if stdin {
+        let (theirs, ours) = pipe()?;
+        command.stdin(Stdio::from(theirs));
+        Some(Channel::new(ours)?)
+    } else {
+        command.stdin(Stdio::null());
+        None
+    };
+    let (stdout, theirs) = pipe()?;
+    command.stdout(Stdio::from(theirs));
+    let (stderr, theirs) = pipe()?;
+    command.stderr(Stdio::from(theirs));
+    Ok(Ends::Pipes { stdin, stdout: Channel::new(stdout)?, stderr: Channel::new(stderr)? })
+}
+
+fn attach_pty(command: &mut std::process::Command, size: PtySize, user: &User) -> io::Result<Ends> {
+    let (ours, theirs) = pty::open(size, user)?;
+    command.stdin(Stdio::from(theirs.try_clone()?));
+    command.stdout(Stdio::from(theirs.try_clone()?));
+    command.stderr(Stdio::from(theirs));
+    Ok(Ends::Pty(Channel::new(ours)?))
+}
+
+/// What happens between fork and exec.
+struct Becoming {
+    /// Absent where we are not root and so can only start processes as ourselves.
+    credentials: Option<Credentials>,
+    controls_terminal: bool,
+    resets_oom_score: bool,
+}
+
+struct Credentials {
+    uid: Uid,
+    gid: Gid,
+    groups: Vec<Gid>,
+}
+
+impl Credentials {
+    fn of(user: &User) -> Self {
+        Self {
+            uid: Uid::from_raw(user.uid),
+            gid: Gid::from_raw(user.gid),
+            groups: user.groups.iter().copied().map(Gid::from_raw).collect(),
+        }
+    }
+}
+
+impl Becoming {
+    fn apply(&self) -> io::Result<()> {
+        setsid()?;
+        if self.controls_terminal {
+            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+        }
+        if self.resets_oom_score {
+            reset_oom_score();
+        }
+        for signal in 1..32 {
+            // SAFETY: SIG_DFL is a valid disposition; KILL and STOP refuse it, which does no harm.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        if let Some(Credentials { uid, gid, groups }) = &self.credentials {
+            set_thread_groups(groups)?;
+            set_thread_res_gid(*gid, *gid, *gid)?;
+            set_thread_res_uid(*uid, *uid, *uid)?;
+        }
+        Ok(())
+    }
+}
+
+fn reset_oom_score() {
+    use rustix::fs::{Mode, OFlags, open};
+    if let Ok(file) = open(c"/proc/self/oom_score_adj", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+        // Where it fails the process is merely spared for longer than its due.
+        let _ = rustix::io::write(&file, b"0");
+    }
+}
