@@ -1,6 +1,8 @@
 //! Runs a `Launch` given as JSON with the caller's streams: `launch FILE [ROUNDS]`. With rounds it is launched
 //! again and again and the times are printed. As `launch isolate-step` it is the helper of `spawn_step`.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to its user")]
+
 use std::process::ExitCode;
 use std::time::Instant;
 

@@ -2,11 +2,14 @@
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 
 use crate::cgroup::Cgroups;
 use crate::error::{IsolateError, system};
+use crate::network;
+use crate::relay::{Activity, PortForward, Relay, Serving};
 use crate::start::number;
 
 /// The process tree behind a launch. Dropping it kills the tree and cleans up.
@@ -18,6 +21,9 @@ pub struct Running {
     /// Where our own process 1 leaves the program's status; without it the program is process 1.
     status: Option<OwnedFd>,
     ended: Option<Ended>,
+    /// The host's end of its network.
+    interface: Option<String>,
+    serving: Option<Serving>,
     clean: bool,
 }
 
@@ -49,8 +55,20 @@ impl Ended {
 }
 
 impl Running {
-    pub(crate) fn new(pid: Pid, pidfd: OwnedFd, cgroups: Cgroups, status: Option<OwnedFd>) -> Self {
-        Self { pid, pidfd, cgroups, status, ended: None, clean: false }
+    pub(crate) fn new(
+        pid: Pid,
+        pidfd: OwnedFd,
+        cgroups: Cgroups,
+        status: Option<OwnedFd>,
+        interface: Option<String>,
+    ) -> Self {
+        Self { pid, pidfd, cgroups, status, ended: None, interface, serving: None, clean: false }
+    }
+
+    /// The program runs: begins to serve what was bound for it.
+    pub(crate) fn serve(&mut self, relay: Relay) -> Result<(), IsolateError> {
+        self.serving = relay.start()?;
+        Ok(())
     }
 
     /// The host's number of process 1.
@@ -65,6 +83,16 @@ impl Running {
 
     pub fn cgroups(&self) -> &Cgroups {
         &self.cgroups
+    }
+
+    /// What passes through the relays; `None` where there are none.
+    pub fn activity(&self) -> Option<&Arc<Activity>> {
+        self.serving.as_ref().map(|serving| &serving.activity)
+    }
+
+    /// The port forwards, with the ports they really have.
+    pub fn ports(&self) -> &[PortForward] {
+        self.serving.as_ref().map_or(&[], |serving| &serving.ports)
     }
 
     /// Kills process 1, and with it everything inside.
@@ -117,7 +145,13 @@ impl Running {
         }
         self.kill();
         self.wait()?;
-        self.cgroups.remove()?;
+        // The thread holds the network namespace.
+        self.serving = None;
+        let groups = self.cgroups.remove();
+        if let Some(interface) = &self.interface {
+            network::delete(interface)?;
+        }
+        groups?;
         self.clean = true;
         Ok(())
     }

@@ -247,8 +247,8 @@ mod tests {
     fn arguments_decide() {
         assert_eq!(native(libc::SYS_clone, [libc::SIGCHLD as u64, 0]), ALLOW);
         assert_eq!(native(libc::SYS_clone, [(libc::CLONE_NEWUSER | libc::SIGCHLD) as u64, 0]), EPERM);
-        assert_eq!(native(libc::SYS_ioctl, [0, libc::TIOCSTI as u64]), EPERM);
-        assert_eq!(native(libc::SYS_ioctl, [0, libc::TIOCGWINSZ as u64]), ALLOW);
+        assert_eq!(native(libc::SYS_ioctl, [0, libc::TIOCSTI]), EPERM);
+        assert_eq!(native(libc::SYS_ioctl, [0, libc::TIOCGWINSZ]), ALLOW);
         assert_eq!(native(libc::SYS_personality, [0xffff_ffff, 0]), ALLOW);
         assert_eq!(native(libc::SYS_personality, [0x0040_0000, 0]), EPERM);
     }

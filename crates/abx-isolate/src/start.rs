@@ -12,7 +12,9 @@ use rustix::process::Pid;
 use crate::cgroup::{Cgroups, Entry, Layout};
 use crate::child::Child;
 use crate::error::{Feature, IsolateError, SystemError, system};
-use crate::launch::Launch;
+use crate::launch::{Launch, Network};
+use crate::network::{self, netns};
+use crate::relay::Relay;
 use crate::relay::Relays;
 use crate::running::Running;
 use crate::sys::{self, Fork};
@@ -28,7 +30,6 @@ const NAMESPACES: i32 =
 /// The calling process must have a single thread, and is the sandbox's owner from then on: when the calling
 /// thread ends, however it ends, the kernel kills everything inside.
 pub fn launch(launch: &Launch, relays: &Relays) -> Result<Running, IsolateError> {
-    let _ = relays;
     require_single_thread()?;
     let layout = Layout::of_host()?;
     layout.check(&launch.limits)?;
@@ -54,8 +55,8 @@ pub fn launch(launch: &Launch, relays: &Relays) -> Result<Running, IsolateError>
     drop(userns);
     let owner = pipes.into_owner();
     let status = (!launch.process.is_init).then_some(owner.status);
-    let mut running = Running::new(pid, pidfd, cgroups, status);
-    match finish(launch, &entry, &mut running, owner.go, owner.report) {
+    let mut running = Running::new(pid, pidfd, cgroups, status, interface(launch));
+    match finish(launch, relays, &entry, &mut running, owner.go, owner.report) {
         Ok(()) => Ok(running),
         Err(error) => {
             running.abandon();
@@ -67,6 +68,7 @@ pub fn launch(launch: &Launch, relays: &Relays) -> Result<Running, IsolateError>
 /// What is done while the child builds its root; then waits for it to become the program.
 fn finish(
     launch: &Launch,
+    relays: &Relays,
     entry: &Entry,
     running: &mut Running,
     go: OwnedFd,
@@ -75,15 +77,26 @@ fn finish(
     if let Entry::Myself(_) = entry {
         running.cgroups().make(&launch.limits)?;
     }
+    let netns = netns::of_process(running.pid()).map_err(network::failed("open the namespace"))?;
+    network::set_up(&launch.name, &launch.network, netns.as_fd())?;
+    let relay = Relay::bind(relays, netns)?;
     // A child that failed has closed its end.
     let _ = rustix::io::write(&go, b"g");
     let mut message = Vec::new();
     std::fs::File::from(report).read_to_end(&mut message).map_err(system("hear from the sandbox"))?;
     if message.is_empty() {
-        return Ok(());
+        return running.serve(relay);
     }
     Err(serde_json::from_slice(&message)
         .unwrap_or_else(|error| IsolateError::Garbled { message: error.to_string() }))
+}
+
+/// The host's end of the sandbox's network, if it has one.
+fn interface(launch: &Launch) -> Option<String> {
+    match launch.network {
+        Network::None => None,
+        Network::Veth { .. } => Some(network::interface_name(&launch.name)),
+    }
 }
 
 struct Pipes {

@@ -30,9 +30,9 @@ impl Ids {
 pub(crate) fn create(ids: Ids) -> Result<OwnedFd, IsolateError> {
     let mut stack = [0u128; 256];
     let top = stack.as_mut_ptr_range().end;
+    let owner = std::process::id() as usize;
     // SAFETY: the child runs `hold` on its own stack, which outlives it (we reap it below), and touches
     // nothing but that stack.
-    let owner = std::process::id() as usize;
     let raw = unsafe { libc::clone(hold, top.cast(), libc::CLONE_VM | libc::CLONE_NEWUSER, owner as *mut _) };
     if raw == -1 {
         return Err(lacking(sys::last_errno()));

@@ -9,7 +9,7 @@ use crate::error::{Feature, IsolateError, SystemError};
 use crate::launch::Limits;
 
 /// The hierarchies a sandbox takes part in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) hierarchies: Vec<Hierarchy>,
 }

@@ -1,13 +1,32 @@
 //! What is passed between the sandbox's network and the host's.
+//!
+//! Sockets are made in the network namespace they belong to, before the program starts, and served by one thread of
+//! the owner's process, which polls them all: an idle connection costs two descriptors and no buffer.
 
-use std::net::SocketAddr;
+mod dns;
+mod serve;
+mod stream;
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
+
+use crate::error::{IsolateError, system};
+use crate::network::{failed, netns};
+
+pub use dns::resolv_conf;
 
 /// What to pass, as data. The owner's process does the passing, so it works without any network, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relays {
-    /// Answer names inside (at [`DNS_ADDRESS`]) by asking the host's resolvers. Needs a resolv.conf that says so.
+    /// Answer names inside (at [`DNS_ADDRESS`]) by asking the host's resolvers, whatever they are: loopback stubs
+    /// included. Needs a resolv.conf that says so, see [`resolv_conf`].
     pub dns: bool,
     /// Ports of the sandbox that the host can reach.
     pub ports: Vec<PortForward>,
@@ -24,4 +43,145 @@ pub struct PortForward {
 }
 
 /// Where names are answered inside: `nameserver 127.0.0.11`.
-pub const DNS_ADDRESS: std::net::Ipv4Addr = std::net::Ipv4Addr::new(127, 0, 0, 11);
+pub const DNS_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 11);
+const DNS_PORT: u16 = 53;
+
+/// How much passes; for idle timeouts.
+#[derive(Debug, Default)]
+pub struct Activity {
+    bytes: AtomicU64,
+    open: AtomicU64,
+}
+
+impl Activity {
+    /// Bytes passed so far, in both directions, names asked for included.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Connections open now.
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+}
+
+/// Where a connection is continued.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// A port of the sandbox's loopback.
+    Guest(u16),
+    Host(SocketAddr),
+    /// The host's resolver, as its configuration says at that moment.
+    Resolver,
+}
+
+#[derive(Debug)]
+struct Listener {
+    socket: TcpListener,
+    target: Target,
+}
+
+/// Sockets that are bound but not served yet.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    netns: OwnedFd,
+    listeners: Vec<Listener>,
+    dns: Option<UdpSocket>,
+}
+
+/// The thread that serves; it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    thread: Option<JoinHandle<()>>,
+    stop: OwnedFd,
+    pub(crate) activity: Arc<Activity>,
+    pub(crate) ports: Vec<PortForward>,
+}
+
+impl Relay {
+    /// Makes the sockets: those of the host here, the others in `netns`.
+    pub(crate) fn bind(relays: &Relays, netns: OwnedFd) -> Result<Self, IsolateError> {
+        let mut listeners = Vec::new();
+        for port in &relays.ports {
+            listeners.push(Listener { socket: listen(port.listen)?, target: Target::Guest(port.guest) });
+        }
+        let mut relay = Self { netns, listeners, dns: None };
+        if relays.dns || !relays.loopback.is_empty() {
+            let (inside, dns) = netns::within(relay.netns.as_fd(), || bind_inside(relays))
+                .map_err(failed("enter the namespace"))??;
+            relay.listeners.extend(inside);
+            relay.dns = dns;
+        }
+        Ok(relay)
+    }
+
+    /// Starts to serve; `None` where there is nothing to serve.
+    pub(crate) fn start(self) -> Result<Option<Serving>, IsolateError> {
+        if self.listeners.is_empty() && self.dns.is_none() {
+            return Ok(None);
+        }
+        raise_descriptor_limit();
+        let ports = self.ports();
+        let activity = Arc::new(Activity::default());
+        let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make an event"))?;
+        let theirs = stop.try_clone().map_err(system("make an event"))?;
+        let mut server =
+            serve::Server::new(self, theirs, activity.clone()).map_err(system("serve the network"))?;
+        let thread = std::thread::Builder::new()
+            .name("abx-relay".to_owned())
+            .stack_size(128 * 1024)
+            .spawn(move || server.run())
+            .map_err(system("start a thread"))?;
+        Ok(Some(Serving { thread: Some(thread), stop, activity, ports }))
+    }
+
+    fn ports(&self) -> Vec<PortForward> {
+        let bound = |listener: &Listener| match listener.target {
+            Target::Guest(guest) => Some(PortForward { listen: listener.socket.local_addr().ok()?, guest }),
+            Target::Host(_) | Target::Resolver => None,
+        };
+        self.listeners.iter().filter_map(bound).collect()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+type InsideSockets = (Vec<Listener>, Option<UdpSocket>);
+
+fn bind_inside(relays: &Relays) -> Result<InsideSockets, IsolateError> {
+    let mut listeners = Vec::new();
+    for port in &relays.loopback {
+        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), *port);
+        listeners.push(Listener { socket: listen(address)?, target: Target::Host(address) });
+    }
+    if !relays.dns {
+        return Ok((listeners, None));
+    }
+    let address = SocketAddr::new(IpAddr::V4(DNS_ADDRESS), DNS_PORT);
+    listeners.push(Listener { socket: listen(address)?, target: Target::Resolver });
+    let udp = UdpSocket::bind(address).map_err(|error| cannot_listen(address, error))?;
+    Ok((listeners, Some(udp)))
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, IsolateError> {
+    TcpListener::bind(address).map_err(|error| cannot_listen(address, error))
+}
+
+fn cannot_listen(address: SocketAddr, error: std::io::Error) -> IsolateError {
+    IsolateError::Listen { address: address.to_string(), source: error.into() }
+}
+
+/// Each connection takes two descriptors, and the usual soft limit is low for the sake of programs that use
+/// `select`.
+fn raise_descriptor_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,7 +1,8 @@
 //! Paths inside the root, resolved without ever leaving it.
 
 use std::ffi::OsStr;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, ResolveFlags, Uid, chownat, openat2, readlinkat};
@@ -33,10 +34,7 @@ impl<'a> Inside<'a> {
     pub(crate) fn directory(&self, path: &Path) -> Result<OwnedFd> {
         match self.find(path) {
             Err(Errno::NOENT) => self.make(path, |parent, name| {
-                match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o755)) {
-                    Ok(()) => {}
-                    Err(errno) => return Err(errno),
-                }
+                rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
                 self.own(parent, name)
             }),
             found => found,
@@ -74,7 +72,6 @@ impl<'a> Inside<'a> {
     /// Makes the last component of `path` by `maker`, after its parents; a dangling link is followed to
     /// where it points.
     fn make(&self, path: &Path, maker: impl Fn(BorrowedFd<'_>, &OsStr) -> Result<()>) -> Result<OwnedFd> {
-        use std::os::fd::AsFd;
         let mut path = path.to_owned();
         for _ in 0..MAX_LINKS {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -88,7 +85,7 @@ impl<'a> Inside<'a> {
             }
             // Something is there, yet nothing was found: a link to nowhere.
             match readlinkat(&parent_directory, name, Vec::new()) {
-                Ok(target) => path = joined(parent, Path::new(OsStr::from_encoded_bytes(&target))),
+                Ok(target) => path = joined(parent, Path::new(OsStr::from_bytes(target.as_bytes()))),
                 // It has come into being meanwhile.
                 Err(_) => return self.find(&path),
             }
@@ -110,15 +107,4 @@ fn joined(directory: &Path, target: &Path) -> PathBuf {
         }
     }
     path
-}
-
-trait FromBytes {
-    fn from_encoded_bytes(target: &std::ffi::CString) -> &OsStr;
-}
-
-impl FromBytes for OsStr {
-    fn from_encoded_bytes(target: &std::ffi::CString) -> &OsStr {
-        use std::os::unix::ffi::OsStrExt;
-        OsStr::from_bytes(target.as_bytes())
-    }
 }

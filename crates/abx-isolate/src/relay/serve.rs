@@ -1,0 +1,290 @@
+//! The thread that serves all sockets of a sandbox.
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::event::{Timespec, epoll};
+use rustix::io::{Errno, Result};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+
+use super::dns::{self, Query};
+use super::stream::{Pair, Turn};
+use super::{Activity, Relay, Target};
+use crate::network::netns;
+
+/// Everything that is polled, by the number it was registered under.
+pub(super) struct Server {
+    epoll: OwnedFd,
+    netns: OwnedFd,
+    sources: HashMap<u64, Source>,
+    next: u64,
+    activity: Arc<Activity>,
+    buffer: Vec<u8>,
+    /// Connections that could pass more at once.
+    busy: Vec<u64>,
+}
+
+enum Source {
+    Stop(OwnedFd),
+    Listener(TcpListener, Target),
+    Names(Arc<UdpSocket>),
+    Query(Query, Arc<UdpSocket>),
+    /// Accepted, and being continued; `fallback` is where to try next.
+    Connecting {
+        client: TcpStream,
+        server: TcpStream,
+        fallback: Option<Address>,
+    },
+    Pair(Pair),
+}
+
+#[derive(Clone, Copy)]
+enum Address {
+    Guest(SocketAddr),
+    Host(SocketAddr),
+}
+
+/// Questions under way at once; more are dropped, and asked again by whoever waits.
+const MOST_QUERIES: usize = 512;
+
+const LEVEL: epoll::EventFlags = epoll::EventFlags::IN;
+const EDGE: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::OUT)
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
+
+impl Server {
+    pub(super) fn new(relay: Relay, stop: OwnedFd, activity: Arc<Activity>) -> Result<Self> {
+        let mut server = Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            netns: relay.netns,
+            sources: HashMap::new(),
+            next: 0,
+            activity,
+            buffer: vec![0; 64 * 1024],
+            busy: Vec::new(),
+        };
+        let number = server.register(&stop, LEVEL)?;
+        server.sources.insert(number, Source::Stop(stop));
+        for listener in relay.listeners {
+            rustix::io::ioctl_fionbio(&listener.socket, true)?;
+            let number = server.register(&listener.socket, LEVEL)?;
+            server.sources.insert(number, Source::Listener(listener.socket, listener.target));
+        }
+        if let Some(names) = relay.dns {
+            rustix::io::ioctl_fionbio(&names, true)?;
+            let number = server.register(&names, LEVEL)?;
+            server.sources.insert(number, Source::Names(Arc::new(names)));
+        }
+        Ok(server)
+    }
+
+    fn register(&mut self, socket: impl AsFd, events: epoll::EventFlags) -> Result<u64> {
+        self.next += 1;
+        epoll::add(&self.epoll, socket, epoll::EventData::new_u64(self.next), events)?;
+        Ok(self.next)
+    }
+
+    /// Serves until told to stop.
+    pub(super) fn run(&mut self) {
+        let mut events: Vec<epoll::Event> = Vec::with_capacity(64);
+        loop {
+            let timeout = self.timeout();
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+            let mut ready: Vec<u64> = events.iter().map(|event| event.data.u64()).collect();
+            ready.append(&mut self.busy);
+            for number in ready {
+                // An earlier one of this round may have removed it.
+                let Some(source) = self.sources.remove(&number) else { continue };
+                if let Source::Stop(_) = source {
+                    return;
+                }
+                self.serve(number, source);
+            }
+            self.drop_late_queries();
+        }
+    }
+
+    fn serve(&mut self, number: u64, source: Source) {
+        match source {
+            Source::Stop(stop) => self.keep(number, Source::Stop(stop)),
+            Source::Listener(listener, target) => {
+                self.accept(&listener, target);
+                self.keep(number, Source::Listener(listener, target));
+            }
+            Source::Names(socket) => {
+                self.take_question(&socket);
+                self.keep(number, Source::Names(socket));
+            }
+            Source::Query(query, names) => {
+                if !query.answer(&names, &mut self.buffer) {
+                    self.ask(query.ask_next(), &names);
+                }
+            }
+            Source::Connecting { client, server, fallback } => {
+                self.connected(number, client, server, fallback)
+            }
+            Source::Pair(pair) => self.pass(number, pair),
+        }
+    }
+
+    fn keep(&mut self, number: u64, source: Source) {
+        self.sources.insert(number, source);
+    }
+
+    fn accept(&mut self, listener: &TcpListener, target: Target) {
+        match listener.accept() {
+            Ok((client, _)) => {
+                let (first, fallback) = addresses(target);
+                self.activity.open.fetch_add(1, Ordering::Relaxed);
+                self.connect(client, first, fallback);
+            }
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM)) =>
+            {
+                // Nothing to be done but wait for one to close.
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn connect(&mut self, client: TcpStream, address: Option<Address>, fallback: Option<Address>) {
+        let begun = address.ok_or(Errno::ADDRNOTAVAIL).and_then(|address| begin(&self.netns, address));
+        let registered = begun.and_then(|server| Ok((self.register(&server, EDGE)?, server)));
+        match registered {
+            Ok((number, server)) => self.keep(number, Source::Connecting { client, server, fallback }),
+            Err(_) if fallback.is_some() => self.connect(client, fallback, None),
+            Err(_) => self.refuse(client),
+        }
+    }
+
+    /// Told by a reset, as a closed port would.
+    fn refuse(&mut self, client: TcpStream) {
+        let _ = sockopt::set_socket_linger(&client, Some(Duration::ZERO));
+        self.activity.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn connected(&mut self, number: u64, client: TcpStream, server: TcpStream, fallback: Option<Address>) {
+        let outcome = match server.take_error() {
+            Ok(None) if server.peer_addr().is_ok() => Ok(true),
+            Ok(None) => Ok(false),
+            Ok(Some(_)) | Err(_) => Err(()),
+        };
+        match outcome {
+            Ok(false) => self.keep(number, Source::Connecting { client, server, fallback }),
+            Ok(true) => {
+                let _ = (client.set_nodelay(true), server.set_nodelay(true));
+                let data = epoll::EventData::new_u64(number);
+                let watched = client.set_nonblocking(true).is_ok()
+                    && epoll::add(&self.epoll, &client, data, EDGE).is_ok();
+                if watched {
+                    self.pass(number, Pair::new(client, server));
+                } else {
+                    self.refuse(client);
+                }
+            }
+            Err(()) if fallback.is_some() => self.connect(client, fallback, None),
+            Err(()) => self.refuse(client),
+        }
+    }
+
+    fn pass(&mut self, number: u64, mut pair: Pair) {
+        let mut bytes = 0;
+        match pair.turn(&mut self.buffer, &mut bytes) {
+            Turn::Finished => {
+                self.activity.open.fetch_sub(1, Ordering::Relaxed);
+            }
+            Turn::Busy => {
+                self.busy.push(number);
+                self.keep(number, Source::Pair(pair));
+            }
+            Turn::Waiting => self.keep(number, Source::Pair(pair)),
+        }
+        self.activity.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn take_question(&mut self, names: &Arc<UdpSocket>) {
+        while let Ok((length, client)) = names.recv_from(&mut self.buffer) {
+            self.activity.bytes.fetch_add(length as u64, Ordering::Relaxed);
+            let under_way =
+                self.sources.values().filter(|source| matches!(source, Source::Query(..))).count();
+            if under_way < MOST_QUERIES {
+                let query = Query::ask(&self.buffer[..length], client);
+                self.ask(query, names);
+            }
+        }
+    }
+
+    fn ask(&mut self, query: Option<Query>, names: &Arc<UdpSocket>) {
+        let Some(query) = query else { return };
+        if let Ok(number) = self.register(&query.socket, LEVEL) {
+            self.keep(number, Source::Query(query, names.clone()));
+        }
+    }
+
+    fn drop_late_queries(&mut self) {
+        let now = Instant::now();
+        let late = |source: &Source| matches!(source, Source::Query(query, _) if query.deadline <= now);
+        let numbers: Vec<u64> =
+            self.sources.iter().filter(|(_, source)| late(source)).map(|(number, _)| *number).collect();
+        for number in numbers {
+            if let Some(Source::Query(query, names)) = self.sources.remove(&number) {
+                self.ask(query.ask_next(), &names);
+            }
+        }
+    }
+
+    /// None waits for ever.
+    fn timeout(&self) -> Option<Timespec> {
+        if !self.busy.is_empty() {
+            return Some(Timespec { tv_sec: 0, tv_nsec: 0 });
+        }
+        let deadlines = self.sources.values().filter_map(|source| match source {
+            Source::Query(query, _) => Some(query.deadline),
+            _ => None,
+        });
+        let left = deadlines.min()?.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+        Some(Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) })
+    }
+}
+
+/// Where to connect first and, if that is refused, next: many servers listen on one kind of loopback alone.
+fn addresses(target: Target) -> (Option<Address>, Option<Address>) {
+    match target {
+        Target::Guest(port) => (
+            Some(Address::Guest((Ipv4Addr::LOCALHOST, port).into())),
+            Some(Address::Guest((Ipv6Addr::LOCALHOST, port).into())),
+        ),
+        Target::Host(address) => (Some(Address::Host(address)), None),
+        Target::Resolver => {
+            let mut resolvers = dns::host_resolvers().into_iter().map(Address::Host);
+            (resolvers.next(), resolvers.next())
+        }
+    }
+}
+
+/// Begins to connect, from the namespace the address is in.
+fn begin(netns: &OwnedFd, address: Address) -> Result<TcpStream> {
+    let make = |address: SocketAddr| {
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        socket_with(family, SocketType::STREAM, flags, None).map(|socket| (socket, address))
+    };
+    let (socket, address) = match address {
+        Address::Host(address) => make(address)?,
+        Address::Guest(address) => netns::within(netns.as_fd(), || make(address))??,
+    };
+    match connect(&socket, &address) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
+        Err(errno) => Err(errno),
+    }
+}
