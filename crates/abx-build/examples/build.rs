@@ -11,13 +11,13 @@ use abx_core::{Event, Fault, Home, Progress};
 use abx_image::ImageStore;
 use abx_source::{BaseImage, SourceContext};
 
-struct Lines;
+struct Lines(Instant);
 
 impl Progress for Lines {
     fn event(&self, event: Event) {
         match event {
-            Event::Started { label, .. } => eprintln!("> {label}"),
-            Event::Output { line, .. } => eprintln!("  {line}"),
+            Event::Started { label, .. } => eprintln!("{:6.2} > {label}", self.0.elapsed().as_secs_f64()),
+            Event::Output { line, .. } => eprintln!("{:6.2}   {line}", self.0.elapsed().as_secs_f64()),
             Event::Note(text) | Event::Warning(text) => eprintln!("! {text}"),
             _ => {}
         }
@@ -57,6 +57,7 @@ async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dy
     let home = Home::new(std::path::absolute(home).expect("a path"));
     let exe = std::env::current_exe().expect("this program");
     let context = SourceContext::new(home.clone(), std::env::current_dir().expect("a directory"), None);
+    let progress = Lines(Instant::now());
     let start = Instant::now();
     let lineage = abx_source::resolve(reference, &context).map_err(boxed)?;
     eprintln!("resolved in {:?}", start.elapsed());
@@ -75,7 +76,7 @@ async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dy
     let start = Instant::now();
     let base = match std::env::var_os("ROOT") {
         Some(root) => from_directory(&ImageStore::open(&home), &root),
-        None => abx_debian::bootstrap(&release, &settings, &Lines).await.map_err(boxed)?,
+        None => abx_debian::bootstrap(&release, &settings, &progress).await.map_err(boxed)?,
     };
     eprintln!("base in {:?}", start.elapsed());
     let store = ImageStore::open(&home);
@@ -89,7 +90,7 @@ async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dy
         limits: Limits::default(),
     };
     let start = Instant::now();
-    let built = builder.build(&lineage, base, &Lines).await.map_err(boxed)?;
+    let built = builder.build(&lineage, base, &progress).await.map_err(boxed)?;
     let took = start.elapsed();
     for step in &built.steps {
         eprintln!("{:?} {}: {}", step.outcome, step.template, step.title);

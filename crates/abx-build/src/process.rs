@@ -30,7 +30,8 @@ pub(crate) fn run_step(build: &Build<'_>, step: &Step, task: &Task<'_>) -> Resul
     let staged = worker.work()?;
     let canvas = Canvas::new(&worker.view, &staged.fs());
     let after = || -> io::Result<()> {
-        crate::tidy::tidy(&staged.fs(), !matches!(step.action, Action::Run { .. } | Action::Script { .. }))?;
+        let temporary = !matches!(step.action, Action::Run { .. } | Action::Script { .. });
+        crate::tidy::tidy(&worker.view, &staged.fs(), temporary)?;
         crate::python::settle(&canvas)
     };
     after().map_err(BuildError::state("write", staged.fs()))?;

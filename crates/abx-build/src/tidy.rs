@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::view::is_whiteout;
+use crate::view::{View, is_whiteout};
 
 /// Directories whose content never belongs into an image.
 const EMPTIED: [&str; 10] = [
@@ -59,12 +59,16 @@ const DROPPED: [&str; 7] = [
 ];
 
 /// Cleans the layer at `upper`; with `temporary` the directories for temporary files as well. What hides
-/// files of lower layers stays.
-pub(crate) fn tidy(upper: &Path, temporary: bool) -> io::Result<()> {
+/// files of lower layers stays. Directories that come out empty and are in `lower` anyway go too.
+pub(crate) fn tidy(lower: &View, upper: &Path, temporary: bool) -> io::Result<()> {
     let temporary = TEMPORARY.iter().filter(|_| temporary);
     for path in EMPTIED.iter().chain(temporary) {
         if is_real_directory(upper, Path::new(path)) {
             empty(&upper.join(path))?;
+            if lower.exists(Path::new("/").join(path))? {
+                // Fails where something is left that hides a file below, and shall.
+                let _ = std::fs::remove_dir(upper.join(path));
+            }
         }
     }
     for path in REMOVED {
@@ -134,10 +138,14 @@ mod tests {
             std::fs::write(path, "x").expect("write");
         }
         std::os::unix::fs::symlink("../outside", upper.join("run")).expect("link");
-        tidy(&upper, false).expect("tidy");
+        let lower = View::new(vec![dir.path().join("lower")]);
+        tidy(&lower, &upper, false).expect("tidy");
         assert!(gone.iter().all(|path| !upper.join(path).exists()));
         assert!(kept.iter().chain(&["tmp/work", "outside/x"]).all(|path| upper.join(path).exists()));
-        tidy(&upper, true).expect("tidy");
+        tidy(&lower, &upper, true).expect("tidy");
         assert!(upper.join("tmp").exists() && !upper.join("tmp/work").exists());
+        std::fs::create_dir_all(dir.path().join("lower/tmp")).expect("mkdir");
+        tidy(&lower, &upper, true).expect("tidy");
+        assert!(!upper.join("tmp").exists());
     }
 }

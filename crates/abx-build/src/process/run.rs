@@ -10,7 +10,7 @@ use std::time::Instant;
 use abx_core::fs::Lock;
 use abx_image::StagedLayer;
 use abx_isolate::{
-    Ids, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, StepEnd, Streams, Upper,
+    Ids, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, Slot, Slots, StepEnd, Streams, Upper,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -44,7 +44,9 @@ pub(super) fn run(worker: &mut Worker<'_>, job: &Job, staged: &StagedLayer) -> R
             canvas.directory(point, 0o755, Owner::ROOT).map_err(BuildError::state("make", point))?;
         }
     }
-    let launch = launch(worker, job, staged);
+    // Held until the process has ended: its addresses follow from it.
+    let slot = slot(worker)?;
+    let launch = launch(worker, job, staged, slot.as_ref());
     let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| pipe_failed(errno.into()))?;
     let streams = Streams {
         stdin: Stdio::null(),
@@ -98,16 +100,25 @@ fn follow(worker: &mut Worker<'_>, output: OwnedFd) -> Result<bool, BuildError> 
     }
 }
 
-fn launch(worker: &Worker<'_>, job: &Job, staged: &StagedLayer) -> Launch {
+/// A place among what runs on this host; `None` where the step has no network.
+fn slot(worker: &Worker<'_>) -> Result<Option<Slot>, BuildError> {
+    let builder = worker.build.builder;
+    if builder.offline {
+        return Ok(None);
+    }
+    Ok(Some(Slots::of_host()?.take()?))
+}
+
+fn launch(worker: &Worker<'_>, job: &Job, staged: &StagedLayer, slot: Option<&Slot>) -> Launch {
     let builder = worker.build.builder;
     let layers = worker.build.layers.iter().map(|layer| builder.store.layer_path(layer)).collect();
     let mut binds = crate::network::bundle_binds(&builder.host, job.over_system_bundle);
     binds.extend(job.binds.iter().cloned());
-    let network = if builder.offline { Network::None } else { network() };
+    let network = slot.map_or(Network::None, |slot| Network::Veth { slot: slot.number() });
     let mut files = host_files(&network);
     files.extend(job.files.iter().cloned());
     Launch {
-        name: format!("build-{}-{}", std::process::id(), worker.step.key.0.get(..12).unwrap_or_default()),
+        name: format!("step{}-{}", std::process::id(), worker.step.key.0.get(..12).unwrap_or_default()),
         hostname: "build".to_owned(),
         root: Root { layers, upper: Upper::Dir { upper: staged.fs(), work: staged.work(), volatile: true } },
         ids: Ids::Identity,
@@ -138,7 +149,8 @@ fn host_files(network: &Network) -> Vec<RuntimeFile> {
         file("/etc/hostname", "build\n".into()),
     ];
     if let Network::Veth { .. } = network {
-        files.push(file("/etc/resolv.conf", format!("nameserver {}\n", abx_isolate::DNS_ADDRESS)));
+        let of_host = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+        files.push(file("/etc/resolv.conf", abx_isolate::resolv_conf(&of_host)));
     }
     files
 }
@@ -191,8 +203,4 @@ fn lock(worker: &Worker<'_>, path: &Path) -> Result<Lock, BuildError> {
 
 fn pipe_failed(source: io::Error) -> BuildError {
     BuildError::State { verb: "read", path: "the output of a step".into(), source }
-}
-
-fn network() -> Network {
-    Network::None
 }
