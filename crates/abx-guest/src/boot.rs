@@ -19,6 +19,7 @@ impl Inherited {
     /// Reads the environment once. Must run before any other descriptor is opened, because it takes
     /// ownership of numbers.
     pub(crate) fn take() -> io::Result<Self> {
+        close_all_on_exec();
         let listener = inherited(LISTEN_FD)?.ok_or_else(|| missing(LISTEN_FD))?;
         let control = inherited(CONTROL_FD)?;
         let log = inherited(LOG_FD)?.map(File::from);
@@ -28,6 +29,13 @@ impl Inherited {
         };
         Ok(Self { listener, control, log, config })
     }
+}
+
+/// Whatever else was left open must not reach processes in the sandbox.
+fn close_all_on_exec() {
+    // SAFETY: the call only sets flags. Where it is not known or not allowed, the named descriptors are
+    // still marked one by one.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
 fn inherited(name: &str) -> io::Result<Option<OwnedFd>> {

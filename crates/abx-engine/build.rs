@@ -1,0 +1,111 @@
+//! Builds the daemon that runs inside every sandbox and hands its bytes to `src/guest_program.rs`.
+//!
+//! It is a second program, statically linked, because it executes where there is no loader and no library, and
+//! because every sandbox start pays for its page faults. (One static binary that executes itself again would
+//! spare this script, but would drag the whole command line into each sandbox, and a static `abx` would not
+//! be where a plain `cargo build --release` puts it.) A nested cargo builds it into `<target>/guest`, once for
+//! all profiles and for clippy.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use sha2::{Digest, Sha256};
+
+/// Variables of the outer cargo that the inner one keeps: where things are, how to reach them, how many jobs
+/// there may be.
+const KEPT: [&str; 9] = [
+    "CARGO_HOME",
+    "CARGO_MAKEFLAGS",
+    "CARGO_NET_",
+    "CARGO_HTTP_",
+    "CARGO_REGISTRY_",
+    "CARGO_REGISTRIES_",
+    "CARGO_SOURCE_",
+    "CARGO_TERM_",
+    "CARGO_LOG",
+];
+
+/// What the outer cargo sets for this script, or for a wrapper around rustc, and must not reach the inner one.
+const DROPPED: [&str; 14] = [
+    "CARGO",
+    "CLIPPY_",
+    "DEBUG",
+    "DEP_",
+    "HOST",
+    "NUM_JOBS",
+    "OPT_LEVEL",
+    "OUT_DIR",
+    "PROFILE",
+    "RUSTC_LINKER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "RUSTDOC",
+    "TARGET",
+];
+
+/// Small, because each sandbox loads it; optimised as a whole, because it is built rarely.
+const PROFILE: [&str; 4] = [
+    "profile.release.opt-level=\"s\"",
+    "profile.release.lto=\"fat\"",
+    "profile.release.codegen-units=1",
+    "profile.release.strip=\"symbols\"",
+];
+
+fn main() {
+    let engine = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
+    let workspace = engine.ancestors().nth(2).expect("crates/abx-engine lies two levels down").to_owned();
+    for watched in ["crates/abx-guest/src", "crates/abx-guest/Cargo.toml", "crates/abx-protocol/src"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
+    }
+    for watched in ["crates/abx-protocol/Cargo.toml", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
+    }
+    println!("cargo::rerun-if-changed={}", engine.join("build.rs").display());
+
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let built = build(&workspace, &target_directory(&out));
+    let bytes = fs::read(&built).unwrap_or_else(|error| panic!("cannot read {}: {error}", built.display()));
+    let program = out.join("abx-guest");
+    fs::write(&program, &bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", program.display()));
+    let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("cargo::rustc-env=ABX_GUEST_PROGRAM={}", program.display());
+    println!("cargo::rustc-env=ABX_GUEST_DIGEST={}", &digest[..16]);
+}
+
+/// Runs the inner cargo and returns the program it made.
+fn build(workspace: &Path, target_directory: &Path) -> PathBuf {
+    let target = variable("TARGET");
+    let mut cargo = Command::new(variable("CARGO"));
+    cargo
+        .current_dir(workspace)
+        .args(["build", "--quiet", "--release", "--package", "abx-guest", "--bin", "abx-guest"])
+        .args(["--target", &target])
+        .arg("--target-dir")
+        .arg(target_directory);
+    for setting in PROFILE {
+        cargo.args(["--config", setting]);
+    }
+    for (name, _) in env::vars_os() {
+        let Some(text) = name.to_str() else { continue };
+        let kept = KEPT.iter().any(|prefix| text.starts_with(prefix));
+        if !kept && DROPPED.iter().any(|prefix| text.starts_with(prefix)) {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo.env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo.env("RUSTFLAGS", "-Ctarget-feature=+crt-static -Crelocation-model=static");
+    let status = cargo.status().unwrap_or_else(|error| panic!("cannot run cargo for abx-guest: {error}"));
+    assert!(status.success(), "building abx-guest failed: {status}");
+    target_directory.join(target).join("release/abx-guest")
+}
+
+/// `guest` below the outer target directory, which is the nearest that cargo marked as a cache.
+fn target_directory(out: &Path) -> PathBuf {
+    let marked = out.ancestors().find(|directory| directory.join("CACHEDIR.TAG").exists());
+    marked.unwrap_or(out).join("guest")
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
+}
