@@ -1,1 +1,3 @@
 //! Test context, loopback servers and fixtures
+
+pub mod registry;

@@ -70,6 +70,11 @@ impl ImageFile {
         })
     }
 
+    /// As OCI spells it; empty where the file does not say.
+    pub(crate) fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
     /// Digests of the unpacked layers, bottom first.
     pub(crate) fn diff_ids(&self) -> &[Digest] {
         &self.diff_ids

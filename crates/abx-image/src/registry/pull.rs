@@ -47,6 +47,7 @@ pub async fn pull(
         return Ok(pulled.image);
     }
     let file = image_file(&endpoint, &parsed, &found).await?;
+    check_platform(&file, &parsed, platform)?;
     let layers = fetch_layers(store, &endpoint, &parsed, &file, &found.layers, progress).await?;
     let config = file.to_config();
     let origin = Origin::Registry { name: name.to_owned(), digest: found.digest.to_string() };
@@ -114,6 +115,19 @@ async fn image_file(
     match file.diff_ids().len() == found.layers.len() {
         true => Ok(file),
         false => Err(malformed("it names more or fewer layers than its configuration".to_owned())),
+    }
+}
+
+/// An image without an index is for one platform: that of its configuration.
+fn check_platform(file: &ImageFile, name: &RegistryName, platform: &Platform) -> Result<(), ImageError> {
+    match file.architecture() {
+        "" => Ok(()),
+        architecture if architecture == platform.architecture => Ok(()),
+        architecture => Err(ImageError::NoPlatform {
+            name: name.to_string(),
+            platform: platform.to_string(),
+            offered: vec![format!("linux/{architecture}")],
+        }),
     }
 }
 

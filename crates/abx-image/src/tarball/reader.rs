@@ -84,7 +84,7 @@ impl<R: Read> Reader<R> {
 
     /// The data of an extension header.
     fn extension(&mut self, header: &Header) -> Result<Vec<u8>, TarFault> {
-        let size = field("size", header.entry_size())?;
+        let size = numeric("size", &header.as_old().size, header.entry_size())?;
         if size > EXTENSION_CAP {
             return Err(TarFault::ExtensionTooLong { size, cap: EXTENSION_CAP });
         }
@@ -98,28 +98,31 @@ impl<R: Read> Reader<R> {
     }
 
     fn member(&mut self, header: &Header, extensions: Extensions) -> Result<Entry, TarFault> {
+        let fields = header.as_old();
         let path = extensions.path.unwrap_or_else(|| header.path_bytes().into_owned());
         let kind = kind(header, &path, extensions.link)?;
         // As Go's reader, which made most layers: only files have data, whatever the header says.
         let size = match (&kind, extensions.size) {
             (Kind::File, Some(size)) => size,
-            (Kind::File, None) => field("size", header.entry_size())?,
+            (Kind::File, None) => numeric("size", &fields.size, header.entry_size())?,
             _ => 0,
         };
-        let id = |name, from_header: io::Result<u64>| {
-            field(name, from_header)
-                .and_then(|id| u32::try_from(id).map_err(|_| TarFault::Field { field: name }))
+        let id = |name, bytes: &[u8], found| {
+            let id = numeric(name, bytes, found)?;
+            u32::try_from(id).map_err(|_| TarFault::Field { field: name })
         };
         let entry = Entry {
             path,
             kind,
-            mode: field("mode", header.mode())? & 0o7777,
-            uid: extensions.uid.map_or_else(|| id("uid", header.uid()), Ok)?,
-            gid: extensions.gid.map_or_else(|| id("gid", header.gid()), Ok)?,
+            mode: numeric("mode", &fields.mode, header.mode().map(u64::from))? as u32 & 0o7777,
+            uid: extensions.uid.map_or_else(|| id("uid", &fields.uid, header.uid()), Ok)?,
+            gid: extensions.gid.map_or_else(|| id("gid", &fields.gid, header.gid()), Ok)?,
             mtime: match extensions.mtime {
                 Some(time) => time,
                 // Base-256 fields carry times before 1970 as two's complement.
-                None => Time { seconds: field("mtime", header.mtime())? as i64, nanoseconds: 0 },
+                None => {
+                    Time { seconds: numeric("mtime", &fields.mtime, header.mtime())? as i64, nanoseconds: 0 }
+                }
             },
             size,
             xattrs: extensions.xattrs,
@@ -167,12 +170,10 @@ fn kind(header: &Header, path: &[u8], link: Option<Vec<u8>>) -> Result<Kind, Tar
             .ok_or(TarFault::Field { field: "linkname" }),
     };
     let device = |character| {
-        let number = |found: io::Result<Option<u32>>| Ok::<_, TarFault>(field("device", found)?.unwrap_or(0));
-        Ok(Kind::Device {
-            character,
-            major: number(header.device_major())?,
-            minor: number(header.device_minor())?,
-        })
+        // Good for a note only: no device is ever made.
+        let number = |found: io::Result<Option<u32>>| found.ok().flatten().unwrap_or(0);
+        let (major, minor) = (number(header.device_major()), number(header.device_minor()));
+        Ok(Kind::Device { character, major, minor })
     };
     match header.entry_type().as_byte() {
         // Before there was a type for directories.
@@ -188,8 +189,12 @@ fn kind(header: &Header, path: &[u8], link: Option<Vec<u8>>) -> Result<Kind, Tar
     }
 }
 
-fn field<T>(field: &'static str, found: io::Result<T>) -> Result<T, TarFault> {
-    found.map_err(|_| TarFault::Field { field })
+/// A number in a header; a blank field is zero, as some writers leave what does not matter to them.
+fn numeric(field: &'static str, bytes: &[u8], found: io::Result<u64>) -> Result<u64, TarFault> {
+    match bytes.iter().all(|byte| matches!(byte, 0 | b' ')) {
+        true => Ok(0),
+        false => found.map_err(|_| TarFault::Field { field }),
+    }
 }
 
 /// A GNU long name without its terminator.

@@ -75,6 +75,15 @@ fn another_reader_understands_us() {
 }
 
 #[test]
+fn blank_fields_are_zero() {
+    let mut header = tar::Header::new_gnu();
+    header.set_path("file").expect("path");
+    header.set_cksum();
+    let members = read(header.as_bytes()).expect("read");
+    assert_eq!((members[0].0.uid, members[0].0.mode, members[0].0.mtime), (0, 0, Time::default()));
+}
+
+#[test]
 fn damage_is_told() {
     let whole = write(&[(Entry { size: 600, ..entry("file", Kind::File) }, &[1; 600])]);
     assert!(matches!(read(&whole[..100]), Err(TarFault::Truncated)));
