@@ -22,6 +22,9 @@ impl Progress for Printed {
 
 #[expect(clippy::print_stdout, reason = "an example has no printer")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if std::env::args().nth(1).as_deref() == Some(abx_isolate::HELPER) {
+        std::process::exit(i32::from(abx_isolate::run_helper()));
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, home] = arguments.as_slice() else { return Err("usage: bootstrap IMAGE HOME".into()) };
     let release = release_of(name).ok_or("no Debian release")?;
@@ -43,8 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         helper: std::env::current_exe()?,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let image =
-        runtime.block_on(bootstrap(&release, &settings, &Printed(std::time::Instant::now())))?;
+    let image = runtime.block_on(bootstrap(&release, &settings, &Printed(std::time::Instant::now())))?;
     for layer in &image.layers {
         println!("{}", ImageStore::open(&home).layer_path(layer).display());
     }

@@ -151,9 +151,10 @@ impl Archive<'_> {
 
     /// The best compressed index a suite lists.
     fn index_file(&self, suite: &Suite) -> Result<(Compression, Wanted), DebianError> {
-        let found = [Compression::Xz, Compression::Gzip, Compression::None].into_iter().find_map(|compression| {
-            suite.release_file.file(&self.index_path(compression)).map(|checksum| (compression, checksum))
-        });
+        let found =
+            [Compression::Xz, Compression::Gzip, Compression::None].into_iter().find_map(|compression| {
+                suite.release_file.file(&self.index_path(compression)).map(|checksum| (compression, checksum))
+            });
         let (compression, checksum) = found.ok_or_else(|| DebianError::NoIndex {
             mirror: shown(self.base(suite.part)),
             suite: suite.name.clone(),

@@ -47,21 +47,20 @@ pub async fn bootstrap(
 ) -> Result<Image, DebianError> {
     let bootstrap = Bootstrap::new(release, settings, progress)?;
     let known = bootstrap.known()?;
-    if let Some((state, image)) = &known {
-        if settings.offline || state.is_fresh(bootstrap.now, settings.max_age) {
-            return Ok(image.clone());
-        }
+    if let Some((state, image)) = &known
+        && (settings.offline || state.is_fresh(bootstrap.now, settings.max_age))
+    {
+        return Ok(image.clone());
     }
-    match bootstrap.renew(known.as_ref()).await {
-        Err(error) if error.is_network() && known.is_some() => {
-            let (state, image) = known.expect("checked above");
-            let age = bootstrap.now.saturating_sub(state.checked) / (24 * 60 * 60);
+    match (bootstrap.renew(known.as_ref()).await, known) {
+        (Err(error), Some((state, image))) if error.is_network() => {
+            let days = bootstrap.now.saturating_sub(state.checked) / (24 * 60 * 60);
             progress.event(Event::Warning(format!(
-                "{error}; using the debian {release} that was current {age} days ago"
+                "{error}; using the debian {release} that was current {days} days ago"
             )));
             Ok(image)
         }
-        result => result,
+        (result, _) => result,
     }
 }
 
@@ -127,6 +126,12 @@ impl<'a> Bootstrap<'a> {
         let plan = self.plan(suites).await?;
         let layer = self.layer(&plan).await?;
         let image = self.store.put_image(vec![layer], self.config(), self.origin(&plan))?;
+        self.progress.event(Event::Note(format!(
+            "debian {} comes from the archive at {} ({} packages)",
+            self.release,
+            shown(&self.mirrors.archive),
+            plan.packages.len()
+        )));
         self.remember(kept, &image)?;
         Ok(image)
     }
@@ -191,7 +196,7 @@ impl<'a> Bootstrap<'a> {
         let path = staged.fs();
         blocking(move || {
             tidy::tidy(&path)?;
-            tidy::clamp_times(&path, started, date)
+            tidy::settle(&path, started, date)
         })
         .await
     }

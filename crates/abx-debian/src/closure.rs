@@ -62,7 +62,8 @@ impl<'a> Selection<'_, 'a> {
             let Some(first_is_choice) = open.first().map(|(_, group)| group.len() > 1) else {
                 return Ok(());
             };
-            let now = if first_is_choice { 1 } else { open.iter().filter(|(_, group)| group.len() == 1).count() };
+            let now =
+                if first_is_choice { 1 } else { open.iter().filter(|(_, group)| group.len() == 1).count() };
             let later = open.split_off(now);
             for (needed_by, group) in open {
                 if !self.satisfied(&group) {
@@ -158,14 +159,14 @@ mod tests {
                 ("vim", "9", "Priority: important"),
             ],
         );
-        let expect =
-            ["apt=1", "bash=5", "debian-archive-keyring=1", "libc6=2.36", "libtinfo6=6.4", "sed=4"];
+        let expect = ["apt=1", "bash=5", "debian-archive-keyring=1", "libc6=2.36", "libtinfo6=6.4", "sed=4"];
         check(&[main], Ok(&expect));
     }
 
     #[test]
     fn the_newest_of_all_suites() {
-        let main = suite(ArchivePart::Main, &[("apt", "1.0", "Depends: zlib"), KEYS, ("zlib", "1:1.2-9", "")]);
+        let main =
+            suite(ArchivePart::Main, &[("apt", "1.0", "Depends: zlib"), KEYS, ("zlib", "1:1.2-9", "")]);
         let security = suite(ArchivePart::Security, &[("zlib", "1:1.2-10", ""), ("apt", "0.9", "")]);
         check(&[main, security], Ok(&["apt=1.0", "debian-archive-keyring=1", "zlib=1:1.2-10"]));
     }
@@ -212,7 +213,8 @@ mod tests {
         check(&[suite(ArchivePart::Main, &[KEYS])], Err(("apt", None)));
         let main = suite(ArchivePart::Main, &[("apt", "1", "Depends: a1 | b1"), KEYS]);
         check(&[main], Err(("a1 | b1", Some("apt"))));
-        let main = suite(ArchivePart::Main, &[("apt", "1", "Depends: libc6 (>= 9)"), KEYS, ("libc6", "2", "")]);
+        let main =
+            suite(ArchivePart::Main, &[("apt", "1", "Depends: libc6 (>= 9)"), KEYS, ("libc6", "2", "")]);
         check(&[main], Err(("libc6", Some("apt"))));
     }
 }

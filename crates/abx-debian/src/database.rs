@@ -100,7 +100,9 @@ fn interest(line: &str) -> Option<(String, &'static str)> {
     };
     let trigger = words.next()?;
     let name_is_safe = trigger.starts_with('/')
-        || trigger.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.' | b':'));
+        || trigger
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.' | b':'));
     (name_is_safe && trigger != "." && trigger != "..").then(|| (trigger.to_owned(), options))
 }
 

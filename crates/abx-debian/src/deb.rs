@@ -35,12 +35,16 @@ impl<'a> Deb<'a> {
                 _ => None,
             };
             if let Some((slot, suffix)) = slot {
-                let compression = Compression::of_suffix(suffix).ok_or("a member's compression is unknown")?;
+                let compression =
+                    Compression::of_suffix(suffix).ok_or("a member's compression is unknown")?;
                 *slot = Some(Member { compression, bytes: content });
             }
             rest = after;
         }
-        Ok(Self { control: control.ok_or("it has no control member")?, data: data.ok_or("it has no data member")? })
+        Ok(Self {
+            control: control.ok_or("it has no control member")?,
+            data: data.ok_or("it has no data member")?,
+        })
     }
 
     /// The tar archive of control files.
@@ -79,7 +83,9 @@ mod tests {
     fn ar(members: &[(&str, &[u8])]) -> Vec<u8> {
         let mut bytes = b"!<arch>\n".to_vec();
         for (name, content) in members {
-            bytes.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 100_644, content.len()).bytes());
+            bytes.extend(
+                format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 100_644, content.len()).bytes(),
+            );
             bytes.extend(*content);
             bytes.extend(vec![b'\n'; content.len() % 2]);
         }
@@ -88,7 +94,12 @@ mod tests {
 
     #[test]
     fn members_are_found() {
-        let whole = ar(&[("debian-binary", b"2.0\n"), ("control.tar.gz", b"odd"), ("_extra", b"x"), ("data.tar.xz/", b"")]);
+        let whole = ar(&[
+            ("debian-binary", b"2.0\n"),
+            ("control.tar.gz", b"odd"),
+            ("_extra", b"x"),
+            ("data.tar.xz/", b""),
+        ]);
         assert!(Deb::parse(&whole).is_ok());
     }
 

@@ -1,13 +1,13 @@
 //! The paragraph format of control files, package indexes and release files.
 
 /// The paragraphs of `text`: runs of lines between empty ones.
-pub fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     text.split("\n\n").map(|paragraph| paragraph.trim_matches('\n')).filter(|paragraph| !paragraph.is_empty())
 }
 
 /// The fields of one paragraph in order: name and value. A value that goes on over several lines keeps its
 /// line breaks and their indentation. Comment lines and lines that are no field are passed over.
-pub fn fields(paragraph: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn fields(paragraph: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = paragraph;
     std::iter::from_fn(move || {
         loop {
@@ -28,7 +28,7 @@ pub fn fields(paragraph: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// One field's value; names compare without regard to case.
-pub fn field<'a>(paragraph: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(paragraph: &'a str, name: &str) -> Option<&'a str> {
     fields(paragraph).find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 

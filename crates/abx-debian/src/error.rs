@@ -161,9 +161,10 @@ impl Fault for DebianError {
 
     fn hints(&self) -> Vec<String> {
         let hints: &[&str] = match self {
-            Self::Unreachable { .. } | Self::Interrupted { .. } | Self::Refused { .. } | Self::NotA { .. } => {
-                &["check the network and its proxy settings", OTHER_MIRROR]
-            }
+            Self::Unreachable { .. }
+            | Self::Interrupted { .. }
+            | Self::Refused { .. }
+            | Self::NotA { .. } => &["check the network and its proxy settings", OTHER_MIRROR],
             Self::Signature { .. } => {
                 &["the mirror, or something on the way to it, changes what Debian published", OTHER_MIRROR]
             }
@@ -171,9 +172,7 @@ impl Fault for DebianError {
                 &["the mirror is out of date, or the clock of this machine is wrong", OTHER_MIRROR]
             }
             Self::ReleaseFile { .. } | Self::NoIndex { .. } | Self::NoPackage { .. } => &[OTHER_MIRROR],
-            Self::Digest { .. } => {
-                &["try again: the mirror may be in the middle of an update", OTHER_MIRROR]
-            }
+            Self::Digest { .. } => &["try again: the mirror may be in the middle of an update", OTHER_MIRROR],
             Self::Package { .. } => &["nothing of it was kept; try again"],
             Self::Offline { .. } => &["run the same once without `--offline`"],
             Self::Architecture { .. } => &["name an image of a registry instead"],

@@ -52,10 +52,7 @@ impl<'a> Index<'a> {
         let mut newest: HashMap<&'a str, Entry<'a>> = HashMap::new();
         for index in texts {
             for entry in deb822::paragraphs(&index.text).filter_map(|text| entry(text, index.part)) {
-                newest
-                    .entry(entry.name)
-                    .and_modify(|known| *known = newer(*known, entry))
-                    .or_insert(entry);
+                newest.entry(entry.name).and_modify(|known| *known = newer(*known, entry)).or_insert(entry);
             }
         }
         let mut providers: HashMap<_, Vec<_>> = HashMap::new();

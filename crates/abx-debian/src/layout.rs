@@ -16,7 +16,8 @@ const POLICY: &str = "#!/bin/sh\n# No service is started when a package is insta
 /// kept compressed: they never stay in an image, and every run of apt would pay for it.
 const APT: &str = "Acquire::Languages \"none\";\nAPT::AutoRemove::SuggestsImportant \"false\";\n";
 
-const DPKG: &str = "# Nothing in a container survives a power cut half-way: do not wait for the disk.\nforce-unsafe-io\n";
+const DPKG: &str =
+    "# Nothing in a container survives a power cut half-way: do not wait for the disk.\nforce-unsafe-io\n";
 
 /// Laid over at run time with what is true there.
 const EMPTY: &[&str] = &["etc/resolv.conf", "etc/hosts", "etc/hostname", "etc/machine-id"];

@@ -44,6 +44,9 @@ mod tidy;
 mod unpack;
 mod version;
 
+#[cfg(test)]
+mod tests;
+
 pub use bootstrap::bootstrap;
 pub use digest::Checksum;
 pub use error::DebianError;

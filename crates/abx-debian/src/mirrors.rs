@@ -41,7 +41,15 @@ fn part_of(entry: &Entry<'_>) -> Option<Part> {
         return None;
     }
     const NAMES: &[&str] = &[
-        "bullseye", "bookworm", "trixie", "forky", "sid", "stable", "oldstable", "oldoldstable", "testing",
+        "bullseye",
+        "bookworm",
+        "trixie",
+        "forky",
+        "sid",
+        "stable",
+        "oldstable",
+        "oldoldstable",
+        "testing",
         "unstable",
     ];
     let suite = entry.suite.trim_end_matches('/');
@@ -100,7 +108,11 @@ mod tests {
 
     fn check(texts: &[&str], archive: Option<&str>, security: Option<&str>) {
         let mirrors = mirrors_from_apt(texts.iter().copied());
-        assert_eq!((mirrors.archive.as_deref(), mirrors.security.as_deref()), (archive, security), "{texts:?}");
+        assert_eq!(
+            (mirrors.archive.as_deref(), mirrors.security.as_deref()),
+            (archive, security),
+            "{texts:?}"
+        );
     }
 
     #[test]
@@ -117,7 +129,11 @@ mod tests {
         );
         check(&["deb http://s.example/sec bullseye/updates main"], Some("http://s.example/sec"), None);
         check(&["deb cdrom:[Debian 12]/ bookworm main", "deb file:/srv/debian bookworm main"], None, None);
-        check(&["deb http://m.example/ubuntu jammy main", "deb http://x.example/node nodistro main"], None, None);
+        check(
+            &["deb http://m.example/ubuntu jammy main", "deb http://x.example/node nodistro main"],
+            None,
+            None,
+        );
         check(&["deb http://m.example/debian bookworm-backports main"], None, None);
         check(&["deb http://x.example/tool stable contrib"], None, None);
         check(&["deb", "deb [broken", "debian", ""], None, None);
@@ -132,10 +148,16 @@ mod tests {
             Some("http://m.example/debian"),
             Some("http://m.example/debian-security"),
         );
-        check(&["Enabled: no\nTypes: deb\nURIs: http://m.example/d\nSuites: trixie\nComponents: main"], None, None);
+        check(
+            &["Enabled: no\nTypes: deb\nURIs: http://m.example/d\nSuites: trixie\nComponents: main"],
+            None,
+            None,
+        );
         check(&["Types: deb-src\nURIs: http://m.example/d\nSuites: trixie\nComponents: main"], None, None);
         check(
-            &["Types: deb\nURIs:\n http://one.example/d\n http://two.example/d\nSuites: trixie\nComponents: main"],
+            &[
+                "Types: deb\nURIs:\n http://one.example/d\n http://two.example/d\nSuites: trixie\nComponents: main",
+            ],
             Some("http://one.example/d"),
             None,
         );

@@ -65,10 +65,8 @@ mod tests {
     use super::*;
 
     fn settings(archive: Option<&str>, security: Option<&str>) -> BootstrapSettings {
-        let debian = DebianMirrors {
-            archive: archive.map(str::to_owned),
-            security: security.map(str::to_owned),
-        };
+        let debian =
+            DebianMirrors { archive: archive.map(str::to_owned), security: security.map(str::to_owned) };
         BootstrapSettings {
             home: Home::new("/nowhere"),
             host: HostNetwork { debian, ..HostNetwork::default() },
@@ -86,7 +84,11 @@ mod tests {
             (None, None, ("http://public.example/debian", "http://public.example/debian-security")),
             (Some("http://h/debian"), None, ("http://h/debian", "http://h/debian-security")),
             (Some("http://h/debian"), Some("http://s/sec"), ("http://h/debian", "http://s/sec")),
-            (None, Some("http://s/sec"), ("http://public.example/debian", "http://public.example/debian-security")),
+            (
+                None,
+                Some("http://s/sec"),
+                ("http://public.example/debian", "http://public.example/debian-security"),
+            ),
         ] {
             let mirrors = settings(archive, security).mirrors();
             assert_eq!((mirrors.archive.as_str(), mirrors.security.as_str()), expect);

@@ -231,9 +231,8 @@ fn as_path(bytes: &[u8]) -> Option<PathBuf> {
 }
 
 fn attributes(header: &tar::Header) -> Result<Attributes, Fault> {
-    let id = |value: io::Result<u64>| {
-        value.ok().and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 65536)
-    };
+    let id =
+        |value: io::Result<u64>| value.ok().and_then(|id| u32::try_from(id).ok()).filter(|id| *id < 65536);
     let (uid, gid) = (id(header.uid()), id(header.gid()));
     let (Some(uid), Some(gid), Ok(mode)) = (uid, gid, header.mode()) else {
         return Err(Fault::Damaged("its owner or mode cannot be read"));
@@ -247,7 +246,8 @@ fn read_control(deb: &Deb<'_>, unpacked: &mut Unpacked) -> io::Result<()> {
         if !entry.header().entry_type().is_file() {
             continue;
         }
-        let Some(name) = as_path(&entry.path_bytes()).and_then(|path| path.to_str().map(str::to_owned)) else {
+        let Some(name) = as_path(&entry.path_bytes()).and_then(|path| path.to_str().map(str::to_owned))
+        else {
             continue;
         };
         let executable = entry.header().mode()? & 0o111 != 0;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 /// A version as in `1:2.36-9+deb12u13`: `[epoch:]upstream[-revision]`. Ordered as dpkg orders them, so
 /// `1.0~rc1` is before `1.0`; equal means "neither is newer", not "same text" (`1.0` and `1.00`).
 #[derive(Clone, Copy, Debug)]
-pub struct Version<'a> {
+pub(crate) struct Version<'a> {
     epoch: u64,
     upstream: &'a str,
     revision: &'a str,
@@ -13,7 +13,7 @@ pub struct Version<'a> {
 
 impl<'a> Version<'a> {
     /// Reads any text; what is no number before a colon counts as epoch 0, so that comparing never fails.
-    pub fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         let (epoch, rest) = match text.split_once(':') {
             Some((epoch, rest)) => (epoch.parse().unwrap_or(0), rest),
             None => (0, text),
