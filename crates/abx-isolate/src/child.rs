@@ -62,12 +62,11 @@ impl Child<'_> {
 
 /// The mount points of the v1 hierarchies, as long as they can be seen; the groups may not exist yet.
 fn open_entrances(entry: &Entry) -> Result<Vec<(OwnedFd, CString)>, IsolateError> {
-    let Entry::Myself(files) = entry else { return Ok(Vec::new()) };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let open = |mount| {
         openat(rustix::fs::CWD, mount, flags, Mode::empty()).map_err(system("open a cgroup hierarchy"))
     };
-    files.iter().map(|(mount, tasks)| Ok((open(mount)?, tasks.clone()))).collect()
+    entry.moves.iter().map(|(mount, tasks)| Ok((open(mount)?, tasks.clone()))).collect()
 }
 
 /// Moves this process, and makes the groups it is in then the only ones it can see.

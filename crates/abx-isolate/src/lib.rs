@@ -23,7 +23,7 @@ pub use cgroup::{Cgroups, Stats};
 pub use doctor::{Check, Leftover, host_report, leftovers, remove};
 pub use error::{Feature, IsolateError, SystemError};
 pub use launch::{Bind, Ids, Launch, Limits, Network, Process, Root, RuntimeFile, Upper};
-pub use network::{Addresses, remove_table};
+pub use network::{Addresses, interface_name, remove_table};
 pub use relay::{Activity, DNS_ADDRESS, PortForward, Relays, resolv_conf};
 pub use running::{Ended, Running};
 pub use slots::{Slot, Slots};

@@ -43,6 +43,11 @@ impl Slot {
 }
 
 impl Slots {
+    /// The slots of this host: ids and addresses are one space, wherever the callers keep their state.
+    pub fn of_host() -> Result<Self, IsolateError> {
+        Self::open(Path::new("/run/abx/slots"))
+    }
+
     /// The slots locked through the file at `path`, which is made where absent, with its parents.
     pub fn open(path: &Path) -> Result<Self, IsolateError> {
         let failed =

@@ -37,12 +37,12 @@ pub fn launch(launch: &Launch, relays: &Relays) -> Result<Running, IsolateError>
     let cgroups = Cgroups::plan(&launch.name, layout);
     let pipes = Pipes::new().map_err(system("make a pipe"))?;
     let entry = cgroups.entry();
-    let born = match &entry {
-        Entry::Born(directory) => {
+    let born = match &entry.born {
+        Some(directory) => {
             cgroups.make(&launch.limits)?;
             Some(open_group(directory)?)
         }
-        Entry::Myself(_) => None,
+        None => None,
     };
     let (pid, pidfd) = match sys::clone3(NAMESPACES, born.as_ref().map(AsFd::as_fd)) {
         Ok(Fork::Child) => pipes.into_child(launch, userns, &entry).run(),
@@ -65,7 +65,7 @@ pub fn launch(launch: &Launch, relays: &Relays) -> Result<Running, IsolateError>
     }
 }
 
-/// What is done while the child builds its root; then waits for it to become the program.
+/// Prepares while the child builds its root; then waits for it to become the program.
 fn finish(
     launch: &Launch,
     relays: &Relays,
@@ -74,18 +74,39 @@ fn finish(
     go: OwnedFd,
     report: OwnedFd,
 ) -> Result<(), IsolateError> {
-    if let Entry::Myself(_) = entry {
+    let prepared = prepare(launch, relays, entry, running);
+    if prepared.is_ok() {
+        // A child that failed has closed its end.
+        let _ = rustix::io::write(&go, b"g");
+    } else {
+        drop(go);
+    }
+    // What the child says comes first: where it died early, we may have failed for that very reason.
+    hear(report)?;
+    running.serve(prepared?)
+}
+
+/// Groups, network and relays; without a process of the sandbox's having run anything yet.
+fn prepare(
+    launch: &Launch,
+    relays: &Relays,
+    entry: &Entry,
+    running: &Running,
+) -> Result<Relay, IsolateError> {
+    if entry.born.is_none() {
         running.cgroups().make(&launch.limits)?;
     }
     let netns = netns::of_process(running.pid()).map_err(network::failed("open the namespace"))?;
     network::set_up(&launch.name, &launch.network, netns.as_fd())?;
-    let relay = Relay::bind(relays, netns)?;
-    // A child that failed has closed its end.
-    let _ = rustix::io::write(&go, b"g");
+    Relay::bind(relays, netns)
+}
+
+/// Waits for the report to end: with nothing said, the child has become the program.
+fn hear(report: OwnedFd) -> Result<(), IsolateError> {
     let mut message = Vec::new();
     std::fs::File::from(report).read_to_end(&mut message).map_err(system("hear from the sandbox"))?;
     if message.is_empty() {
-        return running.serve(relay);
+        return Ok(());
     }
     Err(serde_json::from_slice(&message)
         .unwrap_or_else(|error| IsolateError::Garbled { message: error.to_string() }))

@@ -59,33 +59,21 @@ impl Layout {
         Ok(Self::from_mounts(&table, &Kernel))
     }
 
-    /// Reads `/proc/self/mountinfo`. A controller in v1 is not in v2, so each is found once.
+    /// Reads `/proc/self/mountinfo`. The kernel has each controller in one hierarchy, but that may be mounted
+    /// twice, and the freezer of v2 needs no controller: there v1 comes first, so that a hybrid host's v2 mount
+    /// is left alone.
     pub(crate) fn from_mounts(table: &str, files: &impl Files) -> Self {
-        let mut layout = Self { hierarchies: Vec::new() };
-        for line in table.lines() {
-            let Some(hierarchy) = Hierarchy::from_mount(line, files) else { continue };
-            let known =
-                |other: &Hierarchy| other.controllers.iter().any(|one| hierarchy.controllers.contains(one));
-            if !hierarchy.controllers.is_empty() && !layout.hierarchies.iter().any(known) {
+        let mut found: Vec<Hierarchy> =
+            table.lines().filter_map(|line| Hierarchy::from_mount(line, files)).collect();
+        found.sort_by_key(|hierarchy| hierarchy.version == Version::Two);
+        let mut layout = Self::default();
+        for mut hierarchy in found {
+            hierarchy.controllers.retain(|controller| layout.with(*controller).is_none());
+            if !hierarchy.controllers.is_empty() {
                 layout.hierarchies.push(hierarchy);
             }
         }
-        layout.drop_bare_v2();
         layout
-    }
-
-    /// The v2 freezer needs no controller, so a hybrid host's v2 mount has it; v1's is enough there.
-    fn drop_bare_v2(&mut self) {
-        let freezes_in_v1 =
-            self.with(Controller::Freezer).is_some_and(|hierarchy| hierarchy.version == Version::One);
-        if freezes_in_v1 {
-            for hierarchy in &mut self.hierarchies {
-                if hierarchy.version == Version::Two {
-                    hierarchy.controllers.retain(|controller| *controller != Controller::Freezer);
-                }
-            }
-            self.hierarchies.retain(|hierarchy| !hierarchy.controllers.is_empty());
-        }
     }
 
     pub(crate) fn with(&self, controller: Controller) -> Option<&Hierarchy> {

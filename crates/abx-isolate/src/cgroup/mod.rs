@@ -55,12 +55,13 @@ pub struct Stats {
 }
 
 /// How a process gets into its groups.
-pub(crate) enum Entry {
-    /// v1: it writes itself into these files, relative to the hierarchy's mount point. A thread that
-    /// moves itself waits for no one; moving another waits for a grace period of some milliseconds.
-    Myself(Vec<(PathBuf, CString)>),
-    /// v2: it is born in this directory; nothing is left to do.
-    Born(PathBuf),
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    /// v2: the directory it is born in.
+    pub(crate) born: Option<PathBuf>,
+    /// v1: the files it writes itself into, each relative to a hierarchy's mount point. A thread that moves
+    /// itself waits for no one; moving another waits for a grace period of some milliseconds.
+    pub(crate) moves: Vec<(PathBuf, CString)>,
 }
 
 impl Cgroups {
@@ -115,15 +116,18 @@ impl<F: Files> Cgroups<F> {
     }
 
     pub(crate) fn entry(&self) -> Entry {
-        let tasks = CString::new(format!("{PARENT}/{}/tasks", self.name)).expect("names hold no NUL");
-        let mut mine = Vec::new();
+        let mut entry = Entry::default();
         for hierarchy in self.hierarchies() {
             match hierarchy.version {
-                Version::One => mine.push((hierarchy.mount.clone(), tasks.clone())),
-                Version::Two => return Entry::Born(self.directory(hierarchy)),
+                Version::One => entry.moves.push((hierarchy.mount.clone(), self.tasks())),
+                Version::Two => entry.born = Some(self.directory(hierarchy)),
             }
         }
-        Entry::Myself(mine)
+        entry
+    }
+
+    fn tasks(&self) -> CString {
+        CString::new(format!("{PARENT}/{}/tasks", self.name)).unwrap_or_default()
     }
 
     /// Usage and events so far. A group that is gone counts as unused.

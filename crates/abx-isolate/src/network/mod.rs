@@ -55,7 +55,7 @@ impl Addresses {
 pub(crate) const SLOTS: u16 = 16384;
 
 /// The name of the host's end: `abx` and as much of the sandbox's name as fits.
-pub(crate) fn interface_name(name: &str) -> String {
+pub fn interface_name(name: &str) -> String {
     format!("abx{}", name.chars().take(12).collect::<String>())
 }
 
