@@ -1,14 +1,18 @@
-//! Builds a template against this host's archives: `build HOME REF [--no-cache]`, as root. Prints each step's
-//! outcome, the layers, and the time it took.
+//! Builds a template against this host's archives: `build HOME REF [--no-cache] [-- CMD…]`, as root. Prints
+//! each step's outcome, the layers, and the time it took; then runs the command in the image as its user.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
-use abx_build::{Builder, Limits};
+use abx_build::{Builder, Built, Limits};
 use abx_core::host::HostNetwork;
 use abx_core::{Event, Fault, Home, Progress};
 use abx_image::ImageStore;
+use abx_isolate::{
+    Bind, Ids, IsolateError, Launch, Limits as IsolateLimits, Network, Process, Relays, Root, RuntimeFile,
+    Slots, Streams, Upper,
+};
 use abx_source::{BaseImage, SourceContext};
 
 struct Lines(Instant);
@@ -30,8 +34,12 @@ fn main() -> ExitCode {
         return ExitCode::from(abx_isolate::run_helper());
     }
     let [home, reference, rest @ ..] = &arguments[..] else { return ExitCode::from(2) };
+    let (flags, command) = match rest.iter().position(|argument| argument == "--") {
+        Some(at) => (&rest[..at], &rest[at + 1..]),
+        None => (rest, &[][..]),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
-    match runtime.block_on(build(home, reference, rest.iter().any(|flag| flag == "--no-cache"))) {
+    match runtime.block_on(build(home, reference, flags.iter().any(|flag| flag == "--no-cache"), command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             eprintln!("error[{}]: {fault}", fault.code());
@@ -53,7 +61,12 @@ fn main() -> ExitCode {
     }
 }
 
-async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dyn Fault>> {
+async fn build(
+    home: &str,
+    reference: &str,
+    no_cache: bool,
+    command: &[String],
+) -> Result<(), Box<dyn Fault>> {
     let home = Home::new(std::path::absolute(home).expect("a path"));
     let exe = std::env::current_exe().expect("this program");
     let context = SourceContext::new(home.clone(), std::env::current_dir().expect("a directory"), None);
@@ -80,6 +93,7 @@ async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dy
     };
     eprintln!("base in {:?}", start.elapsed());
     let store = ImageStore::open(&home);
+    let (network, helper) = (host.clone(), exe.clone());
     let builder = Builder {
         store: store.clone(),
         home,
@@ -103,6 +117,71 @@ async fn build(home: &str, reference: &str, no_cache: bool) -> Result<(), Box<dy
         );
     }
     eprintln!("image {} in {took:?}", built.image.id.0);
+    if !command.is_empty() {
+        run(&store, &built, &helper, &network, command).map_err(boxed)?;
+    }
+    Ok(())
+}
+
+fn run(
+    store: &ImageStore,
+    built: &Built,
+    exe: &Path,
+    host: &HostNetwork,
+    command: &[String],
+) -> Result<(), IsolateError> {
+    let layers: Vec<PathBuf> = built.image.layers.iter().map(|layer| store.layer_path(layer)).collect();
+    let passwd = layers.iter().rev().find_map(|layer| std::fs::read_to_string(layer.join("etc/passwd")).ok());
+    let user = passwd.unwrap_or_default();
+    let user: Vec<&str> = user
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>())
+        .find(|fields| fields[0] == built.effective.user)
+        .unwrap_or_else(|| vec!["root", "x", "0", "0", "", "/root"]);
+    let staged = store.begin_layer().expect("staging");
+    let mut env = built.image.config.env.clone();
+    env.extend([("HOME".into(), user[5].into()), ("USER".into(), user[0].into())]);
+    env.extend(host.ca_bundle.iter().map(|bundle| ("PIP_CERT".into(), bundle.display().to_string())));
+    let slot = Slots::open(&store.home().store("slots"))?.take()?;
+    let launch = Launch {
+        name: format!("example-{}", std::process::id()),
+        hostname: "example".into(),
+        root: Root { layers, upper: Upper::Dir { upper: staged.fs(), work: staged.work(), volatile: true } },
+        ids: Ids::Identity,
+        binds: host
+            .ca_bundle
+            .iter()
+            .map(|bundle| Bind {
+                source: bundle.clone(),
+                target: "/etc/ssl/certs/ca-certificates.crt".into(),
+                read_only: true,
+                optional: true,
+            })
+            .collect(),
+        files: vec![RuntimeFile {
+            path: "/etc/resolv.conf".into(),
+            content: abx_isolate::resolv_conf(""),
+            mode: 0o644,
+        }],
+        limits: IsolateLimits::default(),
+        network: Network::Veth { slot: slot.number() },
+        process: Process {
+            argv: command.to_vec(),
+            program: None,
+            env,
+            cwd: built.effective.workdir.clone().into(),
+            uid: user[2].parse().unwrap_or(0),
+            gid: user[3].parse().unwrap_or(0),
+            groups: Vec::new(),
+            is_init: false,
+            no_new_privs: false,
+            fds: Vec::new(),
+        },
+    };
+    let relays = Relays { dns: true, ..Relays::default() };
+    let streams = Streams { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() };
+    let end = abx_isolate::spawn_step(exe, &launch, &relays, streams)?.wait()?;
+    eprintln!("{end:?}");
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use abx_core::Home;
 use abx_core::host::HostNetwork;
@@ -10,15 +11,18 @@ use abx_isolate::{Bind, RuntimeFile};
 use crate::apt_sources::{self, Release};
 use crate::env;
 use crate::job::{Job, Scope};
+use crate::key::Hasher;
 use crate::network::RUN;
 use crate::view::View;
 
-/// Options that hold for one call and leave no trace in the image's configuration. `{run}` is [`RUN`].
+/// Options that hold for one call and leave no trace in the image's configuration.
 const OPTIONS: &str = "-q -o APT::Sandbox::User=root -o APT::Keep-Downloaded-Packages=true \
     -o Acquire::Languages=none -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 \
-    -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold";
+    -o Dpkg::Options::=--force-unsafe-io -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold";
 /// Part of the official images: throws downloads away, which lie in a cache of ours here.
 const DOCKER_CLEAN: &str = "/etc/apt/apt.conf.d/docker-clean";
+/// How long fetched lists are taken as they are.
+const FRESH: Duration = Duration::from_secs(600);
 const CACHE: &str = "/var/cache/apt";
 const LISTS: &str = "/var/lib/apt/lists";
 
@@ -34,11 +38,23 @@ pub(crate) fn install(
         return Ok(None);
     }
     let options = options(host);
-    let script =
-        format!("apt-get {options} update\napt-get {options} install -y --no-install-recommends -- \"$@\"");
-    let mut job = Job { argv: crate::job::shell(view, &script, packages)?, ..Job::default() };
+    let install = format!("apt-get {options} install -y --no-install-recommends -- \"$@\"");
+    let update = format!("apt-get {options} update\n");
+    let mut job = Job::default();
     add_caches(&mut job, view, home, host, architecture, &Scope::Shared)?;
+    let script = match job.stamp.as_ref().is_some_and(is_fresh) {
+        // Lists may be behind the archive even so: what then fails is tried again with new ones.
+        true => format!("if {install}; then exit 0; fi\n{update}{install}"),
+        false => format!("{update}{install}"),
+    };
+    job.argv = crate::job::shell(view, &script, packages)?;
     Ok(Some(job))
+}
+
+/// Whether lists of the same sources have been fetched a moment ago.
+fn is_fresh((path, sources): &(PathBuf, String)) -> bool {
+    let age = || std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok();
+    age().is_some_and(|age| age < FRESH) && std::fs::read_to_string(path).is_ok_and(|text| text == *sources)
 }
 
 /// Whether the image has apt.
@@ -74,12 +90,16 @@ pub(crate) fn add_caches(
     if view.exists(DOCKER_CLEAN)? {
         job.files.push(RuntimeFile { path: DOCKER_CLEAN.into(), content: String::new(), mode: 0o644 });
     }
+    let mut all = String::new();
     for path in sources(view)? {
         let text = view.read(&path)?.unwrap_or_default();
-        if let Some(content) = apt_sources::rewrite(&text, &release.codename, &host.debian) {
+        let rewritten = apt_sources::rewrite(&text, &release.codename, &host.debian);
+        all += rewritten.as_ref().unwrap_or(&text);
+        if let Some(content) = rewritten {
             job.files.push(RuntimeFile { path, content, mode: 0o644 });
         }
     }
+    job.stamp = Some((cache.join("updated"), Hasher::new("sources").field(all).hex()));
     env::set(&mut job.env, "DEBIAN_FRONTEND", "noninteractive");
     job.lock = Some(cache.join("lock"));
     Ok(())
@@ -115,7 +135,10 @@ pub(crate) fn missing<'a>(lines: impl Iterator<Item = &'a str>) -> Option<(Vec<S
             return None;
         }
         let Some(name) = missing_in(line) else { continue };
-        packages.push(name.to_owned());
+        // The second try says it again.
+        if !packages.iter().any(|known| known == name) {
+            packages.push(name.to_owned());
+        }
         first.get_or_insert_with(|| line.to_owned());
     }
     first.map(|line| (packages, line))

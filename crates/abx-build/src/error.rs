@@ -179,8 +179,8 @@ impl Fault for BuildError {
     fn details(&self) -> Vec<String> {
         let Some(step) = self.step() else { return Vec::new() };
         let mut details = Vec::new();
-        if !step.command.is_empty() {
-            details.push(format!("$ {}", step.command));
+        for (index, line) in step.command.trim_end().lines().enumerate() {
+            details.push(format!("{} {line}", if index == 0 { '$' } else { ' ' }));
         }
         details.extend(step.tail.iter().cloned());
         details
@@ -194,7 +194,7 @@ impl Failure {
             Self::Timeout(_) => "finished steps are kept; the step starts again with the next run",
             Self::Memory(_) => "the step needs more memory than builds may use",
             Self::DiskFull => "free some space, or move the store with ABX_HOME; finished steps are kept",
-            Self::NoPackage { .. } => "correct the name; each image's release has its own set of packages",
+            Self::NoPackage { .. } => "correct the name or the version of the package",
             Self::Status(_) | Self::Signal(_) => return Vec::new(),
         };
         vec![hint.to_owned()]

@@ -23,6 +23,8 @@ pub(crate) struct Job {
     pub(crate) directories: Vec<PathBuf>,
     /// Taken while it runs.
     pub(crate) lock: Option<PathBuf>,
+    /// A file that gets this content once the job has succeeded.
+    pub(crate) stamp: Option<(PathBuf, String)>,
     /// Whether the host's bundle lies over the system's own.
     pub(crate) over_system_bundle: bool,
 }

@@ -67,7 +67,12 @@ impl Worker<'_> {
         let staged = self.build.builder.store.begin_layer()?;
         let end = run::run(self, job, &staged)?;
         match self.failure(end) {
-            None => Ok(staged),
+            None => {
+                if let Some((path, content)) = &job.stamp {
+                    std::fs::write(path, content).map_err(BuildError::state("write", path))?;
+                }
+                Ok(staged)
+            }
             Some(failure) => Err(self.fail(failure, command)),
         }
     }
