@@ -8,6 +8,9 @@ use crate::tree::Tree;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Member {
     pub spec: Spec,
+    /// Whether it is in the base image already, steps and files: it adds nothing to the plan then, and has no
+    /// files here.
+    pub is_built: bool,
     /// `files/**`.
     pub files: Tree,
     /// What each entry of `build.copy` names, in their order.
@@ -17,4 +20,6 @@ pub struct Member {
     /// What stays with the image though no step asks for it: `commands.py`, `commands/`,
     /// `scripts/healthcheck.sh`.
     pub keep: Tree,
+    /// Whether `scripts/healthcheck.sh` is among what stays with the image.
+    pub has_healthcheck: bool,
 }

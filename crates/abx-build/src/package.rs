@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use abx_source::{Builtin, Lineage, Package, PackageRoot};
+use abx_source::{Builtin, HEALTHCHECK, Lineage, Package, PackageRoot};
 use abx_spec::{At, Place};
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
@@ -14,7 +14,6 @@ use walkdir::WalkDir;
 use crate::error::BuildError;
 use crate::key::hex;
 use crate::member::Member;
-use crate::plan::HEALTHCHECK;
 use crate::tree::{Content, Entry, Node, Tree};
 
 const FILES: &str = "files";
@@ -31,6 +30,10 @@ pub fn members(lineage: &Lineage) -> Result<Vec<Member>, BuildError> {
 }
 
 fn member(package: &Package) -> Result<Member, BuildError> {
+    if let PackageRoot::Stored { has_healthcheck } = package.root {
+        let spec = package.spec.clone();
+        return Ok(Member { spec, is_built: true, has_healthcheck, ..Member::default() });
+    }
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| BuildError::Package { path, source }
@@ -55,10 +58,12 @@ fn member(package: &Package) -> Result<Member, BuildError> {
     }
     Ok(Member {
         spec: package.spec.clone(),
+        is_built: false,
         files: read(Path::new(FILES))?.unwrap_or_default(),
         copies,
         script: script(package).map_err(failed(Path::new(SETUP)))?,
         keep: Tree::new(keep),
+        has_healthcheck: package.has_healthcheck(),
     })
 }
 
@@ -69,6 +74,7 @@ fn script(package: &Package) -> io::Result<Option<At<String>>> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             bytes => Some(bytes?),
         },
+        PackageRoot::Stored { .. } => None,
     };
     let Some(bytes) = bytes else { return Ok(None) };
     let value =
@@ -82,6 +88,7 @@ fn tree(root: &PackageRoot, path: &Path) -> io::Result<Option<Tree>> {
     match root {
         PackageRoot::Embedded(builtin) => Ok(embedded(builtin, path)),
         PackageRoot::Dir(root) => on_disk(root, path),
+        PackageRoot::Stored { .. } => Ok(None),
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use abx_image::{Image, ImageConfig, LayerId};
-use abx_spec::{At, Effective, Place};
+use abx_source::HEALTHCHECK;
+use abx_spec::{At, Effective, Place, Spec};
 
 use crate::env::{self, Env};
 use crate::key::Hasher;
@@ -45,7 +46,10 @@ pub fn plan(members: &[Member], base: &Image, renewals: &Renewals) -> Plan {
     }
     let mut planner = Planner::new(base, renewals);
     for (depth, member) in members.iter().enumerate() {
-        planner.member(depth, member);
+        match member.is_built {
+            true => planner.settle(&member.spec),
+            false => planner.member(depth, member),
+        }
         planner.healthcheck(depth, member, &mut effective);
     }
     let config = configure(base, planner.env, &effective);
@@ -169,14 +173,23 @@ impl<'a> Planner<'a> {
         self.finish(depth, member, &inherited);
     }
 
+    /// Whoever comes after a member is its user, in its directory, unless it says otherwise.
+    fn settle(&mut self, spec: &Spec) {
+        if let Some(user) = &spec.sandbox.user {
+            self.user.clone_from(user);
+        }
+        if let Some(workdir) = &spec.sandbox.workdir {
+            self.workdir.clone_from(workdir);
+        }
+    }
+
     fn setup(&mut self, depth: usize, member: &Member) {
-        let sandbox = &member.spec.sandbox;
-        let user = sandbox.user.as_ref().unwrap_or(&self.user).clone();
-        let workdir = sandbox.workdir.as_ref().unwrap_or(&self.workdir).clone();
-        if depth > 0 && user == self.user && workdir == self.workdir {
+        let before = (self.user.clone(), self.workdir.clone());
+        self.settle(&member.spec);
+        let (user, workdir) = (self.user.clone(), self.workdir.clone());
+        if depth > 0 && before == (user.clone(), workdir.clone()) {
             return;
         }
-        (self.user, self.workdir) = (user.clone(), workdir.clone());
         let title = format!("setup: user {user}, workdir {workdir}");
         self.push(&member.spec.metadata.name, Action::Setup { user, workdir }, title, None, Env::new());
     }
@@ -236,12 +249,11 @@ impl<'a> Planner<'a> {
 
     /// The last of `healthcheck` keys and `scripts/healthcheck.sh` files wins, in one member the key.
     fn healthcheck(&self, depth: usize, member: &Member, effective: &mut Effective) {
-        let script = Path::new(HEALTHCHECK);
         let overridden = effective.origin("healthcheck").is_some_and(|origin| origin >= depth);
-        if overridden || !member.keep.contains(script) {
+        if overridden || !member.has_healthcheck {
             return;
         }
-        let path = kept(depth, member).join(script).display().to_string();
+        let path = kept(depth, member).join(HEALTHCHECK).display().to_string();
         let file = format!("{HEALTHCHECK} of {}", member.spec.metadata.name);
         effective.healthcheck = Some(abx_spec::Healthcheck {
             command: At { value: path, place: Place { file, line: 1, column: 1 } },
@@ -278,9 +290,6 @@ impl<'a> Planner<'a> {
         });
     }
 }
-
-/// Where the health check script lies in a package and below [`kept`].
-pub(crate) const HEALTHCHECK: &str = "scripts/healthcheck.sh";
 
 /// Where a member's own files are kept. The number keeps the order of the lineage.
 fn kept(depth: usize, member: &Member) -> PathBuf {

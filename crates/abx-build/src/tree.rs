@@ -70,11 +70,6 @@ impl Tree {
         self.entries.dedup_by(|one, other| one.path == other.path);
     }
 
-    /// Whether `path` is an entry, or a directory on the way to one.
-    pub fn contains(&self, path: &Path) -> bool {
-        self.entries.iter().any(|entry| entry.path.starts_with(path))
-    }
-
     /// Adds paths, kinds, modes and contents to a key.
     pub(crate) fn hash(&self, hasher: Hasher) -> Hasher {
         let counted = hasher.number(self.entries.len() as u64);

@@ -224,10 +224,7 @@ fn a_renewal_changes_every_key_and_later_builds_follow_it() {
 
 #[test]
 fn a_health_check_script_counts_unless_the_same_or_a_later_template_has_the_key() {
-    let script = |member: &mut Member| {
-        let node = file("x").entries()[0].node.clone();
-        member.keep = Tree::new(vec![Entry { path: "scripts/healthcheck.sh".into(), node }]);
-    };
+    let script = |member: &mut Member| member.has_healthcheck = true;
     let key = |member: &mut Member| {
         member.spec.healthcheck = Some(abx_spec::Healthcheck {
             command: at("key".into()),
@@ -248,4 +245,26 @@ fn a_health_check_script_counts_unless_the_same_or_a_later_template_has_the_key(
     assert_eq!(command(&[with_key.clone(), with_script.clone()]), path("01-child"));
     assert_eq!(command(&[with_script, with_key]), Some("key".into()));
     assert_eq!(command(&[with_both]), Some("key".into()));
+}
+
+#[test]
+fn what_the_base_image_has_built_in_is_inherited_and_not_built_again() {
+    let mut built = full();
+    built.spec.sandbox.workdir = Some("/srv".into());
+    built.spec.sandbox.startup_command = Some(at("serve".into()));
+    built.spec.network.ports = vec![at(80)];
+    let first = planned(std::slice::from_ref(&built));
+    let image = Image { config: first.config.clone(), ..base() };
+    built = Member { spec: built.spec, has_healthcheck: true, is_built: true, ..Member::default() };
+
+    let again = plan(std::slice::from_ref(&built), &image, &Renewals::default());
+    assert_eq!((again.steps.as_slice(), &again.config), ([].as_slice(), &first.config));
+    let check = again.effective.healthcheck.expect("the script").command.value;
+    assert_eq!(check, "/usr/local/share/abx/00-root/scripts/healthcheck.sh");
+
+    let inheriting = plan(&[built, child()], &image, &Renewals::default());
+    assert_eq!(kinds(&inheriting), ["pip_install"], "no setup, no login shells: nothing about them changes");
+    assert_eq!((inheriting.steps[0].member, inheriting.steps[0].workdir.as_str()), (1, "/srv"));
+    assert_eq!(inheriting.effective.startup_command.map(|it| it.value).as_deref(), Some("serve"));
+    assert_eq!(inheriting.config.env, first.config.env, "the image has its variables");
 }

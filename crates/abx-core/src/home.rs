@@ -7,6 +7,7 @@
 //!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
 //!     images/<id>.json               images by the digest of their recipe
 //!     names/<name>/<tag>             local templates: a name's tag -> image id
+//!     lineages/<name>/<tag>.json     the template files behind that image
 //!     blobs/sha256/<hex>             blobs as they came from a registry
 //!     cache/{apt,pip,uv,npm,debs}/   downloads kept between builds, never in an image
 //!     disks/<MB>.ext4                formatted, empty disks to copy for new sandboxes

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::Selector;
 use crate::error::{Part, Reason};
+use crate::selector::check_tag;
+use crate::{ReferenceError, Selector};
 
 /// The longest template name.
 pub const NAME_LIMIT: usize = 100;
@@ -24,6 +25,16 @@ impl Name {
     /// The version asked for; [`Selector::Latest`] where none was.
     pub fn selector(&self) -> &Selector {
         &self.selector
+    }
+
+    /// A name and one tag of it to the letter, as an image is given them: a range is a fault here.
+    pub fn tagged(name: &str, tag: &str) -> Result<Self, ReferenceError> {
+        let tagged = || {
+            check_name(name)?;
+            check_tag(tag, Part::Tag)?;
+            Ok(Self { name: name.to_owned(), selector: Selector::parse(tag)? })
+        };
+        tagged().map_err(|reason| ReferenceError::new(&format!("{name}:{tag}"), reason))
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, Reason> {

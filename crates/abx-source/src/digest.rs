@@ -3,7 +3,8 @@
 //! Of a directory these are `template.yaml` (or `sandbox.yaml`), `files/`, `scripts/`, `commands.py`,
 //! `commands/` and the sources of `build.copy`; a README, tests or a `target/` folder beside them change
 //! nothing. Of each entry the path, the kind, the executable bit and the content (of a link, its target)
-//! count; `.git` never does. Of a built-in, every file counts.
+//! count; `.git` never does. Of a built-in, every file counts; of a package whose image is stored here, its
+//! `template.yaml`.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -29,6 +30,11 @@ pub(crate) fn of_builtin(builtin: &Builtin) -> String {
         field(&mut hasher, file.content);
     }
     printed(hasher)
+}
+
+/// The digest of a package that is part of an image.
+pub(crate) fn of_text(text: &str) -> String {
+    printed(Sha256::new().chain_update(text))
 }
 
 /// The digest of a package's directory; `copies` are the sources of its `build.copy`, relative to it.

@@ -18,6 +18,11 @@ pub enum SourceError {
     UnknownName { name: String, near: Vec<String>, beside: Option<String> },
     #[error("`{name}` has no version `{selector}`")]
     NoVersion { name: String, selector: String, available: Vec<String> },
+    /// An image has the name, but nothing was kept of its template.
+    #[error("the image of `{name}:{tag}` is here, but not its specification")]
+    NotKept { name: String, tag: String },
+    #[error("the specification kept for `{name}:{tag}` is damaged")]
+    KeptDamaged { name: String, tag: String, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("there is no directory `{display}`")]
     NoDirectory { display: String },
     #[error("`{display}` is a file, and a template is a directory with a template.yaml")]
@@ -74,6 +79,7 @@ impl Fault for SourceError {
         match self {
             Self::Reference(error) => error.code(),
             Self::UnknownName { .. }
+            | Self::NotKept { .. }
             | Self::NoDirectory { .. }
             | Self::NotDirectory { .. }
             | Self::NoTemplate { .. }
@@ -81,7 +87,8 @@ impl Fault for SourceError {
             | Self::Archive { .. }
             | Self::Github { .. } => Code::TemplateNotFound,
             Self::NoVersion { .. } => Code::NoVersion,
-            Self::BothFiles { .. }
+            Self::KeptDamaged { .. }
+            | Self::BothFiles { .. }
             | Self::Dockerfile { .. }
             | Self::NotText { .. }
             | Self::DirectoryFromBuiltin { .. } => Code::SpecInvalid,
@@ -105,6 +112,9 @@ impl Fault for SourceError {
                 [] => Vec::new(),
                 available => vec![format!("there is {}", quoted(available))],
             },
+            Self::NotKept { name, tag } | Self::KeptDamaged { name, tag, .. } => {
+                vec![format!("build it again: `abx template build PATH --name {name} --tag {tag}`")]
+            }
             Self::NoDirectory { .. } | Self::NotDirectory { .. } => {
                 vec!["give the directory that holds the template.yaml".into()]
             }

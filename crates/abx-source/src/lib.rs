@@ -3,7 +3,7 @@
 //! In reading order: [`context`] (where to look), [`resolve`](mod@resolve) (the one loop over `base.from`),
 //! [`lineage`] (its result), [`package`] (one member: its specification and its files), then the places a
 //! package comes from: [`builtin`] (embedded in the program), [`local`] (a directory), `stored` (images that
-//! were given a name here). [`validate`](mod@validate) looks closer than a build needs; [`digest`] says what
+//! were given a name here) with [`kept`] (the files their packages had). [`validate`](mod@validate) looks closer than a build needs; [`digest`] says what
 //! identifies a package; [`error`] what can go wrong.
 //!
 //! **Architecture Invariant:** nothing outside [`SourceContext::home`] is written, and a package's own
@@ -14,6 +14,7 @@ mod check;
 pub mod context;
 pub mod digest;
 pub mod error;
+pub mod kept;
 pub mod lineage;
 pub mod local;
 pub mod package;
@@ -24,7 +25,8 @@ pub mod validate;
 pub use builtin::{Builtin, EmbeddedFile, builtins};
 pub use context::SourceContext;
 pub use error::SourceError;
+pub use kept::{check_local_name, keep};
 pub use lineage::{BaseImage, Lineage};
-pub use package::{Package, PackageRoot};
+pub use package::{HEALTHCHECK, Package, PackageRoot};
 pub use resolve::{resolve, resolve_reference};
 pub use validate::{Report, validate};

@@ -59,7 +59,7 @@ fn read_directory(directory: &Path, display: &str) -> Result<Package, SourceErro
         spec,
         warnings,
         display: display.to_owned(),
-        file_name,
+        file,
         text,
     })
 }

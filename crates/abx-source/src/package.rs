@@ -1,15 +1,15 @@
 //! One template package.
 
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use abx_core::fs::Staging;
-use abx_core::{Home, Snippet};
-use abx_spec::{Diagnostic, Place, Spec};
+use abx_core::Snippet;
+use abx_spec::{Diagnostic, Invalid, Parsed, Place, Spec};
 
 use crate::builtin::Builtin;
 use crate::{SourceError, digest};
+
+/// The script that checks a sandbox's health where the package's file says nothing of it.
+pub const HEALTHCHECK: &str = "scripts/healthcheck.sh";
 
 /// A template package: what its file says and where its other files are.
 #[derive(Clone, Debug)]
@@ -22,7 +22,8 @@ pub struct Package {
     pub warnings: Vec<Diagnostic>,
     /// How the user knows it: `./mine`, `python-base`.
     pub display: String,
-    pub(crate) file_name: &'static str,
+    /// Its file, as messages call it.
+    pub(crate) file: String,
     pub(crate) text: String,
 }
 
@@ -33,9 +34,30 @@ pub enum PackageRoot {
     Embedded(&'static Builtin),
     /// A directory, absolute and without links.
     Dir(PathBuf),
+    /// In the image at the bottom of the lineage, [`BaseImage::Stored`](crate::BaseImage::Stored): its build
+    /// steps were done when that was made, and are not done again.
+    Stored {
+        /// Whether [`HEALTHCHECK`] was among them.
+        has_healthcheck: bool,
+    },
 }
 
 impl Package {
+    /// A package of which the file's text is at hand; the user knows it by `name`.
+    pub(crate) fn parse(name: &str, text: &str, root: PackageRoot) -> Result<Self, Invalid> {
+        let file = format!("template.yaml of {name}");
+        let Parsed { spec, warnings } = abx_spec::parse(text, &file)?;
+        Ok(Self {
+            name: spec.metadata.name.clone(),
+            root,
+            spec,
+            warnings,
+            display: name.to_owned(),
+            file,
+            text: text.to_owned(),
+        })
+    }
+
     /// The text of its `template.yaml`.
     pub fn text(&self) -> &str {
         &self.text
@@ -58,34 +80,16 @@ impl Package {
                 let copies = self.spec.build.copy.iter().map(|copy| copy.value.src.as_path());
                 digest::of_directory(root, copies).map_err(SourceError::io("read", root))
             }
+            PackageRoot::Stored { .. } => Ok(digest::of_text(&self.text)),
         }
     }
 
-    /// The package as a directory. A built-in one is laid down in the store first, once.
-    pub fn path(&self, home: &Home) -> Result<PathBuf, SourceError> {
+    /// Whether [`HEALTHCHECK`] is among its files.
+    pub fn has_healthcheck(&self) -> bool {
         match &self.root {
-            PackageRoot::Dir(path) => Ok(path.clone()),
-            PackageRoot::Embedded(builtin) => {
-                let digest = digest::of_builtin(builtin);
-                let target = home.store("packages").join(digest.trim_start_matches("sha256:"));
-                if !target.is_dir() {
-                    extract(builtin, home, &target).map_err(SourceError::io("write", &target))?;
-                }
-                Ok(target)
-            }
+            PackageRoot::Embedded(builtin) => builtin.file(HEALTHCHECK).is_some(),
+            PackageRoot::Dir(root) => root.join(HEALTHCHECK).is_file(),
+            PackageRoot::Stored { has_healthcheck } => *has_healthcheck,
         }
     }
-}
-
-fn extract(builtin: &Builtin, home: &Home, target: &Path) -> io::Result<()> {
-    let staging = Staging::new(&home.store("staging"))?;
-    let root = staging.path().join("package");
-    for file in builtin.files {
-        let path = root.join(file.path);
-        std::fs::create_dir_all(path.parent().unwrap_or(&root))?;
-        std::fs::write(&path, file.content)?;
-        let mode = if file.executable { 0o755 } else { 0o644 };
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode))?;
-    }
-    staging.publish("package", target)
 }

@@ -6,7 +6,7 @@ use abx_reference::{LocalPath, Name, Reference, Selector, alias};
 use abx_spec::{Base, Place};
 
 use crate::builtin::Builtin;
-use crate::{BaseImage, Lineage, Package, PackageRoot, SourceContext, SourceError, local, stored};
+use crate::{BaseImage, Lineage, Package, PackageRoot, SourceContext, SourceError, kept, local, stored};
 
 /// How many templates may inherit from each other, the first included.
 pub const DEPTH: usize = 8;
@@ -20,23 +20,25 @@ pub fn resolve(text: &str, context: &SourceContext) -> Result<Lineage, SourceErr
 pub fn resolve_reference(reference: &Reference, context: &SourceContext) -> Result<Lineage, SourceError> {
     let mut packages: Vec<Package> = Vec::new();
     let mut asked = Asked { reference: reference.clone(), or_image: false, place: None };
-    let base = loop {
+    let mut lineage = loop {
         let at = packages.last().zip(asked.place.as_ref()).map(|(child, place)| child.snippet(place));
-        let found = find(&asked, packages.last(), context).map_err(|error| error.asked_for_at(at.clone()))?;
-        let package = match found {
-            Found::Base(base) => break base,
+        let found = find(&asked, packages.last(), context).and_then(|found| {
+            check_path(&packages, &found)?;
+            Ok(found)
+        });
+        let package = match found.map_err(|error| error.asked_for_at(at))? {
+            Found::Bottom(lineage) => break lineage,
             Found::Package(package) => *package,
         };
-        check_path(&packages, &package).map_err(|error| error.asked_for_at(at))?;
         let next = next(&package)?;
         packages.push(package);
         match next {
             Next::Ask(next) => asked = next,
-            Next::Base(base) => break base,
+            Next::Base(base) => break Lineage { packages: Vec::new(), base },
         }
     };
-    packages.reverse();
-    Ok(Lineage { packages, base })
+    lineage.packages.extend(packages.into_iter().rev());
+    Ok(lineage)
 }
 
 /// What to look for next, and where a file asks for it.
@@ -48,8 +50,17 @@ struct Asked {
 }
 
 enum Found {
+    /// It inherits from another one.
     Package(Box<Package>),
-    Base(BaseImage),
+    /// The image everything is built on, with the packages that are in it.
+    Bottom(Lineage),
+}
+
+impl Found {
+    fn image(name: String, asked: &Asked) -> Self {
+        let base = BaseImage::Image { name, place: asked.place.clone() };
+        Self::Bottom(Lineage { packages: Vec::new(), base })
+    }
 }
 
 enum Next {
@@ -77,9 +88,7 @@ fn next(package: &Package) -> Result<Next, SourceError> {
 fn find(asked: &Asked, child: Option<&Package>, context: &SourceContext) -> Result<Found, SourceError> {
     match &asked.reference {
         Reference::Local(path) => directory(path, child, context).map(Box::new).map(Found::Package),
-        Reference::Registry(image) => {
-            Ok(Found::Base(BaseImage::Image { name: image.image(), place: asked.place.clone() }))
-        }
+        Reference::Registry(image) => Ok(Found::image(image.image(), asked)),
         Reference::Name(name) => by_name(name, asked, context),
         Reference::Github(github) => {
             let path = github.to_string().replace("//", "/");
@@ -150,8 +159,9 @@ fn by_name(name: &Name, asked: &Asked, context: &SourceContext) -> Result<Found,
         available.push(version);
     }
     if let Some(tag) = stored::find(&context.home, name) {
-        let name = wanted.to_owned();
-        return Ok(Found::Base(BaseImage::Stored { name, tag, place: asked.place.clone() }));
+        let packages = kept::packages(&context.home, wanted, &tag)?;
+        let base = BaseImage::Stored { name: wanted.to_owned(), tag, place: asked.place.clone() };
+        return Ok(Found::Bottom(Lineage { packages, base }));
     }
     available.extend(stored::tags(&context.home, wanted));
     if !available.is_empty() {
@@ -159,7 +169,7 @@ fn by_name(name: &Name, asked: &Asked, context: &SourceContext) -> Result<Found,
         return Err(SourceError::NoVersion { name, selector, available });
     }
     if asked.or_image {
-        return Ok(Found::Base(BaseImage::Image { name: name.to_string(), place: asked.place.clone() }));
+        return Ok(Found::image(name.to_string(), asked));
     }
     Err(unknown(wanted, context))
 }
@@ -183,35 +193,29 @@ fn is_builtin(context: &SourceContext, name: &str) -> bool {
 }
 
 fn embedded(builtin: &'static Builtin) -> Result<Package, SourceError> {
-    const FILE: &str = "template.yaml";
-    let display = builtin.name.to_owned();
-    let file = format!("{FILE} of {display}");
-    let Some(embedded) = builtin.file(FILE) else {
-        return Err(SourceError::NoTemplate { display, like: None });
-    };
-    let text =
-        std::str::from_utf8(embedded.content).map_err(|_| SourceError::NotText { file: file.clone() })?;
-    let abx_spec::Parsed { spec, warnings } = abx_spec::parse(text, &file)?;
-    Ok(Package {
-        name: spec.metadata.name.clone(),
-        root: PackageRoot::Embedded(builtin),
-        spec,
-        warnings,
-        display,
-        file_name: FILE,
-        text: text.to_owned(),
-    })
+    let no_template = || SourceError::NoTemplate { display: builtin.name.to_owned(), like: None };
+    let file = builtin.file("template.yaml").ok_or_else(no_template)?;
+    let text = std::str::from_utf8(file.content)
+        .map_err(|_| SourceError::NotText { file: format!("{} of {}", file.path, builtin.name) })?;
+    Ok(Package::parse(builtin.name, text, PackageRoot::Embedded(builtin))?)
 }
 
-/// `path` is leaf first: `package` would be the parent of its last.
-fn check_path(path: &[Package], package: &Package) -> Result<(), SourceError> {
-    let names = |from: usize| {
-        path[from..].iter().chain([package]).map(|package| package.display.clone()).collect::<Vec<_>>()
+/// Whether what was found may stand above `path`, which is leaf first.
+fn check_path(path: &[Package], found: &Found) -> Result<(), SourceError> {
+    let parents = match found {
+        Found::Package(package) => std::slice::from_ref(&**package),
+        Found::Bottom(lineage) => lineage.packages.as_slice(),
     };
-    if let Some(first) = path.iter().position(|known| known.root == package.root) {
+    let names = |from: usize| {
+        let path = path[from..].iter().chain(parents.iter().rev());
+        path.map(|package| package.display.clone()).collect::<Vec<_>>()
+    };
+    if let Found::Package(package) = found
+        && let Some(first) = path.iter().position(|known| known.root == package.root)
+    {
         return Err(SourceError::Cycle { path: names(first) });
     }
-    if path.len() >= DEPTH {
+    if path.len() + parents.len() > DEPTH {
         return Err(SourceError::TooDeep { path: names(0), limit: DEPTH });
     }
     Ok(())

@@ -80,17 +80,19 @@ fn folder_name(root: &Path, package: &Package) -> Option<Diagnostic> {
         return None;
     }
     let problem = Problem::FolderName { folder, name: package.name.clone() };
-    let file = format!("{}/{}", package.display.trim_end_matches('/'), package.file_name);
-    let place = name_place(&package.text, &package.name, file);
+    let place = name_place(package);
     Some(Diagnostic::new(problem, &package.text, &place, package.name.chars().count()))
 }
 
 /// Where the file states its name: the first line with `name:` and the name in it.
-fn name_place(text: &str, name: &str, file: String) -> Place {
-    for (index, line) in text.lines().enumerate() {
-        if let Some(start) = line.find("name:").and_then(|key| line[key..].find(name).map(|at| key + at)) {
-            return Place { file, line: index + 1, column: line[..start].chars().count() + 1 };
-        }
-    }
-    Place::start_of(&file)
+fn name_place(package: &Package) -> Place {
+    let start_of_name = |line: &str| {
+        let key = line.find("name:")?;
+        line[key..].find(&package.name).map(|at| key + at)
+    };
+    let found = package.text.lines().enumerate().find_map(|(index, line)| {
+        let column = line[..start_of_name(line)?].chars().count() + 1;
+        Some(Place { file: package.file.clone(), line: index + 1, column })
+    });
+    found.unwrap_or_else(|| Place::start_of(&package.file))
 }

@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use abx_core::{Fault, Home};
-use abx_source::{BaseImage, Lineage, PackageRoot, SourceContext, SourceError, builtins, resolve, validate};
+use abx_source::{
+    BaseImage, Lineage, PackageRoot, SourceContext, SourceError, builtins, keep, resolve, validate,
+};
 
 /// A working directory with packages in it, and a home beside it.
 struct World {
@@ -38,8 +40,15 @@ impl World {
         self.write(&format!("{folder}/template.yaml"), &text)
     }
 
-    /// Gives an image a name, as a build does.
+    /// Gives an image without a template a name.
     fn store(&self, name: &str, tag: &str) -> &Self {
+        self.build("docker://debian", name, tag)
+    }
+
+    /// Gives the image of a template a name, as a build does.
+    fn build(&self, text: &str, name: &str, tag: &str) -> &Self {
+        let lineage = self.resolve(text).expect(text);
+        keep(&self.context().home, name, tag, &lineage).expect("keep");
         let names = self.dir.path().join("home/store/names").join(name);
         fs::create_dir_all(&names).expect("mkdir");
         fs::write(names.join(tag), "0123").expect("write");
@@ -304,18 +313,104 @@ fn a_digest_follows_what_counts_and_nothing_else() {
 }
 
 #[test]
-fn a_builtin_becomes_a_directory_once() {
+fn a_built_template_and_its_children_inherit_what_its_files_said() {
     let world = World::new();
-    let context = world.context();
-    let lineage = world.resolve("base").expect("base");
-    let package = lineage.leaf().expect("leaf");
-    let path = package.path(&context.home).expect("extracted");
-    assert_eq!(fs::read_to_string(path.join("template.yaml")).expect("file"), package.text());
-    assert_eq!(package.path(&context.home).expect("again"), path);
-    let left: Vec<_> = fs::read_dir(context.home.store("staging")).expect("staging").collect();
-    assert!(left.is_empty(), "{left:?}");
-    let PackageRoot::Embedded(builtin) = &package.root else { panic!("embedded") };
-    assert!(builtin.file("template.yaml").is_some());
+    let keys = "resources: {cpu: 2}\nsandbox: {user: me, startup_command: serve}\nnetwork: {ports: [80]}\n\
+                agent: {instructions: read me}\nbuild: {env: {A: b}}\n";
+    world.package("mine", "from: base", keys).build("./mine", "app", "v1");
+    fs::remove_dir_all(world.dir.path().join("work/mine")).expect("the folder is not needed any more");
+    world.package("child", "from: app:v1", "network: {ports: [81]}\n");
+
+    let lineage = world.resolve("./child").expect("child");
+    assert_eq!(world.picture("./child"), "<app:v1> base mine ./child");
+    let is_stored = |root: &PackageRoot| matches!(root, PackageRoot::Stored { .. });
+    let stored: Vec<bool> = lineage.packages.iter().map(|package| is_stored(&package.root)).collect();
+    assert_eq!(stored, [true, true, false]);
+    let effective = lineage.effective();
+    assert_eq!((effective.cpu, effective.user.as_str(), effective.ports), (2.0, "me", vec![80, 81]));
+    let command = effective.startup_command.expect("command");
+    assert_eq!((command.value.as_str(), command.place.file.as_str()), ("serve", "template.yaml of mine"));
+    assert_eq!(effective.agent.instructions.as_deref(), Some("read me"));
+
+    assert_eq!(world.picture("app:v1"), "<app:v1> base mine");
+    world.build("./child", "grandchild", "latest");
+    assert_eq!(world.picture("grandchild"), "<grandchild:latest> base mine child");
+}
+
+#[test]
+fn a_second_build_of_a_tag_replaces_what_was_kept() {
+    let world = World::new();
+    world.package("a", "image: debian", "").package("b", "from: base", "");
+    world.build("./a", "app", "1.0.0").build("./b", "app", "1.0.0").build("./a", "app", "1.1.0");
+    assert_eq!(world.picture("app:1.0.0"), "<app:1.0.0> base b");
+    assert_eq!(world.picture("app:^1"), "<app:1.1.0> a");
+}
+
+#[test]
+fn a_health_check_script_in_an_image_is_remembered() {
+    let world = World::new();
+    world.package("a", "image: debian", "").write("a/scripts/healthcheck.sh", "").build("./a", "app", "v1");
+    world.package("b", "from: app:v1", "").build("./b", "app", "v2");
+    let lineage = world.resolve("app:v2").expect("stored twice");
+    let has: Vec<bool> = lineage.packages.iter().map(abx_source::Package::has_healthcheck).collect();
+    assert_eq!(has, [true, false]);
+}
+
+#[test]
+fn packages_within_an_image_count_for_the_depth() {
+    let world = World::new();
+    world.package("a0", "image: debian", "").build("./a0", "app", "v0");
+    for depth in 1..8 {
+        world.package(&format!("a{depth}"), &format!("from: app:v{}", depth - 1), "");
+        world.build(&format!("./a{depth}"), "app", &format!("v{depth}"));
+    }
+    world.package("a8", "from: app:v7", "");
+    let error = world.resolve("./a8").expect_err("nine");
+    assert_eq!(error.code().as_str(), "E2007");
+    assert!(error.to_string().ends_with("./a8 → a7 → a6 → a5 → a4 → a3 → a2 → a1 → a0"), "{error}");
+    assert_eq!(error.snippets()[0].file, "./a8/template.yaml");
+}
+
+#[test]
+fn a_lost_or_damaged_specification_says_to_build_again() {
+    let world = World::new();
+    world.store("app", "v1");
+    let kept = world.dir.path().join("home/store/lineages/app/v1.json");
+    let again = ["build it again: `abx template build PATH --name app --tag v1`"];
+    let rows = [
+        ("[", "E2004 the specification kept for `app:v1` is damaged"),
+        (
+            r#"[{"name": "app", "text": "version: 2", "has_healthcheck": false}]"#,
+            "E2004 the specification kept for `app:v1` is damaged",
+        ),
+    ];
+    for (text, expected) in rows {
+        fs::write(&kept, text).expect("write");
+        assert_eq!(world.picture("app:v1"), expected, "for `{text}`");
+        assert_eq!(world.hints("app:v1"), again);
+    }
+    fs::remove_file(&kept).expect("remove");
+    assert_eq!(world.picture("app:v1"), "E2001 the image of `app:v1` is here, but not its specification");
+    assert_eq!(world.hints("app:v1"), again);
+}
+
+#[test]
+fn a_local_name_is_one_that_a_reference_can_say() {
+    let rows = [
+        ("mine", "v1.0", "fine"),
+        ("mine", "latest", "fine"),
+        ("a/b", "v1", "E2005 malformed reference `a/b:v1`: `/` cannot stand in a template name"),
+        ("..", "v1", "E2005 malformed reference `..:v1`: `..` is no template name"),
+        ("mine", "^1", "E2005 malformed reference `mine:^1`: `^` cannot stand in an image tag"),
+        ("mine", "", "E2005 malformed reference `mine:`: the image tag is missing"),
+    ];
+    for (name, tag, expected) in rows {
+        let found = match abx_source::check_local_name(name, tag) {
+            Ok(()) => "fine".to_owned(),
+            Err(error) => format!("{} {error}", error.code()),
+        };
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
