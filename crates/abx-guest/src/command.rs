@@ -7,15 +7,14 @@ use std::path::Path;
 use std::process::Stdio;
 
 use abx_protocol::process::PtySize;
-use abx_protocol::signal::Exit;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, getuid, setsid};
 use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use tokio::sync::oneshot;
 
 use crate::channel::Channel;
 use crate::guest::Guest;
 use crate::pty;
+use crate::reaper::Watched;
 use crate::users::User;
 
 /// What to start.
@@ -41,7 +40,7 @@ pub(crate) enum Terminal {
 /// A process that runs, leader of its own session and process group.
 pub(crate) struct Child {
     pub(crate) pid: Pid,
-    pub(crate) exit: oneshot::Receiver<Exit>,
+    pub(crate) end: Watched,
     pub(crate) ends: Ends,
 }
 
@@ -69,7 +68,7 @@ impl Command<'_> {
         // SAFETY: `Becoming::apply` makes system calls only; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(move || becoming.apply()) };
         let pid = Pid::from_raw(command.spawn()?.id().cast_signed()).expect("a child has a number");
-        Ok(Child { pid, exit: guest.reaper.watch(pid), ends })
+        Ok(Child { pid, end: guest.reaper.watch(pid), ends })
     }
 }
 

@@ -1,5 +1,6 @@
 //! `POST /abx/v1/exec`: a probe or health check, cut at its limit.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::guest::Guest;
 use crate::http::error::json;
 use crate::http::{Body, HttpError};
 use crate::process::{Outputs, settle, tree};
+use crate::reaper::Watched;
 use crate::tail::Tail;
 
 const DEFAULT_TIMEOUT: f64 = 30.0;
@@ -43,12 +45,13 @@ pub(crate) async fn exec(guest: &Rc<Guest>, request: Request<Incoming>) -> Resul
 }
 
 async fn finish(child: Child, deadline: Instant) -> ExecResponse {
-    let Child { pid, mut exit, ends } = child;
+    let Child { pid, end, ends } = child;
+    let Watched { mut exit, ended } = end;
     let mut outputs = match ends {
         Ends::Pipes { stdout, stderr, .. } => Outputs::pipes(stdout, stderr),
         Ends::Pty(terminal) => Outputs::terminal(Rc::new(terminal)),
     };
-    let mut guard = KillOnDrop(Some(pid));
+    let _guard = KillOnDrop { pid, ended };
     let mut tail = Tail::default();
     let mut open = true;
     let mut timed_out = false;
@@ -65,19 +68,21 @@ async fn finish(child: Child, deadline: Instant) -> ExecResponse {
             },
         }
     };
-    guard.0 = None;
     settle(outputs, async |output| tail.push(bytes_of(&output))).await;
     let exit_code = exit.map_or(1, Exit::shell_status);
     ExecResponse { exit_code, timed_out, output: tail.text() }
 }
 
 /// A caller that goes away takes its probe along.
-struct KillOnDrop(Option<Pid>);
+struct KillOnDrop {
+    pid: Pid,
+    ended: Rc<Cell<bool>>,
+}
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            tree::kill(pid);
+        if !self.ended.get() {
+            tree::kill(self.pid);
         }
     }
 }

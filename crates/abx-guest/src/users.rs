@@ -160,22 +160,24 @@ mod tests {
 
     #[test]
     fn users_are_found_by_every_spelling() {
-        let rows: [(&str, Option<(u32, u32, &[u32], &str)>); 9] = [
-            ("root", Some((0, 0, &[0], "/root"))),
-            ("user", Some((1000, 1000, &[1000, 27, 99], "/home/user"))),
-            ("1000", Some((1000, 1000, &[1000, 27, 99], "/home/user"))),
-            ("user:sudo", Some((1000, 27, &[27, 99], "/home/user"))),
-            ("4242:7", Some((4242, 7, &[7], "/"))),
-            ("4242", Some((4242, 0, &[0], "/"))),
-            ("bare", Some((1002, 100, &[100], "/"))),
-            ("nobody-here", None),
-            ("user:nogroup", None),
+        let rows = [
+            ("root", "0 0 [0] /root"),
+            ("user", "1000 1000 [1000, 27, 99] /home/user"),
+            ("1000", "1000 1000 [1000, 27, 99] /home/user"),
+            ("user:sudo", "1000 27 [27, 99] /home/user"),
+            ("4242:7", "4242 7 [7] /"),
+            ("4242", "4242 0 [0] /"),
+            ("bare", "1002 100 [100] /"),
+            ("nobody-here", "invalid username: 'nobody-here'"),
+            ("user:nogroup", "invalid username: 'user:nogroup'"),
         ];
         for (wanted, expect) in rows {
-            let found = accounts().find(wanted).ok();
-            let seen = found
-                .as_ref()
-                .map(|user| (user.uid, user.gid, &user.groups[..], user.home.to_str().expect("utf-8")));
+            let seen = match accounts().find(wanted) {
+                Ok(User { uid, gid, groups, home, .. }) => {
+                    format!("{uid} {gid} {groups:?} {}", home.display())
+                }
+                Err(error) => error.to_string(),
+            };
             assert_eq!(seen, expect, "{wanted}");
         }
     }

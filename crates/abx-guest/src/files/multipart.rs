@@ -209,14 +209,14 @@ mod tests {
         }
     }
 
-    fn parse(body: &[u8], step: usize) -> io::Result<Vec<(String, Option<String>, Vec<u8>)>> {
+    fn parse(body: &[u8], step: usize) -> io::Result<Vec<(Part, Vec<u8>)>> {
         let mut source = Trickle(body, step);
         let mut multipart = Multipart::new(&mut source, "BB");
         let mut parts = Vec::new();
         while let Some(part) = multipart.next_part()? {
             let mut content = Vec::new();
             multipart.read_to_end(&mut content)?;
-            parts.push((part.name, part.filename, content));
+            parts.push((part, content));
         }
         Ok(parts)
     }
@@ -226,14 +226,13 @@ mod tests {
         let body = b"preamble\r\n--BB\r\nContent-Disposition: form-data; name=\"file\"; filename=\"/a \\\"b\\\"\"\r\n\
             Content-Type: text/plain\r\n\r\n\r\n--B\r\n-\r\n\r\n--BB\r\ncontent-disposition: form-data; name=file\r\n\r\n\
             \r\n--BB--\r\nepilogue";
+        let part =
+            |filename: Option<&str>| Part { name: "file".into(), filename: filename.map(str::to_owned) };
         for step in 1..body.len() {
             let parts = parse(body, step).expect("sound");
             assert_eq!(
                 parts,
-                [
-                    ("file".into(), Some("/a \"b\"".into()), b"\r\n--B\r\n-\r\n".to_vec()),
-                    ("file".into(), None, Vec::new()),
-                ],
+                [(part(Some("/a \"b\"")), b"\r\n--B\r\n-\r\n".to_vec()), (part(None), Vec::new()),],
                 "step {step}"
             );
         }

@@ -95,6 +95,7 @@ pub(crate) fn launch(
     };
     let process = Rc::new(Process {
         pid: child.pid,
+        ended: child.end.ended,
         tag,
         config,
         counts_as_use,
@@ -104,7 +105,7 @@ pub(crate) fn launch(
     });
     let listener = process.listen();
     guest.processes.add(process.clone());
-    tokio::task::spawn_local(pump::run(guest.clone(), process.clone(), outputs, child.exit, deadline));
+    tokio::task::spawn_local(pump::run(guest.clone(), process.clone(), outputs, child.end.exit, deadline));
     Ok((process, listener))
 }
 

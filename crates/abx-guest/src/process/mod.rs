@@ -12,13 +12,14 @@ mod pump;
 pub(crate) mod service;
 pub(crate) mod tree;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
 
 use abx_protocol::process::{EndEvent, Event, ProcessConfig, ProcessEvent, PtySize};
-use rustix::process::Pid;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::channel::Channel;
@@ -34,7 +35,9 @@ const REMEMBERED: usize = 128;
 
 /// A running process.
 pub(crate) struct Process {
-    pub(crate) pid: Pid,
+    pid: Pid,
+    /// Its number may be another's by now; its last output is still on the way.
+    ended: Rc<Cell<bool>>,
     pub(crate) tag: Option<String>,
     pub(crate) config: ProcessConfig,
     /// The startup command is no sign of use, nor is what it writes.
@@ -95,6 +98,18 @@ impl Process {
         if deserted {
             self.listeners.borrow_mut().retain(|listener| !listener.is_closed());
         }
+    }
+
+    /// Ends it with all it started.
+    pub(crate) fn kill(&self) {
+        if !self.ended.get() {
+            tree::kill(self.pid);
+        }
+    }
+
+    /// Signals its process group.
+    pub(crate) fn signal(&self, signal: Signal) -> rustix::io::Result<()> {
+        if self.ended.get() { Err(Errno::SRCH) } else { kill_process_group(self.pid, signal) }
     }
 
     /// Writes to its pipe.
@@ -174,15 +189,22 @@ impl Processes {
         self.running.borrow_mut().insert(process.number(), process);
     }
 
-    async fn finish(&self, process: &Process, end: EndEvent) {
-        self.running.borrow_mut().remove(&process.number());
-        let mut ended = self.ended.borrow_mut();
-        if ended.len() == REMEMBERED {
-            ended.pop_front();
+    /// Remembers how a process ended, then tells its listeners.
+    async fn finish(&self, process: &Rc<Process>, end: EndEvent) {
+        let number = process.number();
+        if self.by_pid(number).is_some_and(|running| Rc::ptr_eq(&running, process)) {
+            self.running.borrow_mut().remove(&number);
         }
-        ended.push_back(Ended { pid: process.number(), tag: process.tag.clone(), end: end.clone() });
-        drop(ended);
+        self.remember(Ended { pid: number, tag: process.tag.clone(), end: end.clone() });
         process.emit(Event::End(end)).await;
         process.listeners.borrow_mut().clear();
+    }
+
+    fn remember(&self, ended: Ended) {
+        let mut all = self.ended.borrow_mut();
+        if all.len() == REMEMBERED {
+            all.pop_front();
+        }
+        all.push_back(ended);
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::{Process, tree};
+use super::Process;
 use crate::channel::{CHUNK, Channel};
 use crate::guest::Guest;
 
@@ -95,7 +95,7 @@ pub(super) async fn run(
             Some(deadline) => sleep_until(deadline).await,
             None => pending().await,
         }
-        tree::kill(process.pid);
+        process.kill();
         pending::<()>().await;
     });
     let mut open = true;

@@ -13,7 +13,7 @@ use futures_util::stream::Stream;
 use rustix::process::Signal;
 use tokio::sync::mpsc;
 
-use super::{InputError, Launch, Process, events, launch, tree};
+use super::{InputError, Launch, Process, events, launch};
 use crate::activity::Busy;
 use crate::guest::Guest;
 use crate::http::rpc::{Call, Messages};
@@ -129,10 +129,10 @@ pub(crate) fn send_signal(guest: &Guest, request: &SendSignalRequest) -> Result<
         CallError::new(ErrorCode::Unimplemented, format!("invalid signal: {}", request.signal))
     })?;
     if signal == Signal::KILL {
-        tree::kill(process.pid);
+        process.kill();
         return Ok(Empty {});
     }
-    tree::signal(process.pid, signal).map_err(|error| internal("error sending signal", &error))?;
+    process.signal(signal).map_err(|error| internal("error sending signal", &error))?;
     Ok(Empty {})
 }
 

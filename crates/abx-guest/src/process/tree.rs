@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A tree that starts processes faster than we look is given up after so many looks.
 const LOOKS: usize = 16;
@@ -25,11 +25,6 @@ pub(crate) fn kill(leader: Pid) {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
-}
-
-/// Sends a signal to a session leader's process group.
-pub(crate) fn signal(leader: Pid, signal: Signal) -> rustix::io::Result<()> {
-    kill_process_group(leader, signal)
 }
 
 struct Entry {

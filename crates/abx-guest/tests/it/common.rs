@@ -79,7 +79,6 @@ impl TestGuest {
     }
 
     /// Sends bytes as they are, on a connection of their own, and returns all that comes back.
-    #[allow(dead_code, reason = "each test file uses its own part of this module")]
     pub(crate) fn raw(&self, request: &[u8]) -> Vec<u8> {
         let mut stream = UnixStream::connect(self.client.socket()).expect("connect");
         stream.write_all(request).expect("write");
@@ -89,7 +88,6 @@ impl TestGuest {
     }
 
     /// A request with a body and a few headers, closed after its answer: status and decoded body.
-    #[allow(dead_code, reason = "each test file uses its own part of this module")]
     pub(crate) fn http(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut request = format!(
             "{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n",
@@ -103,7 +101,6 @@ impl TestGuest {
     }
 
     /// A unary call in JSON.
-    #[allow(dead_code, reason = "each test file uses its own part of this module")]
     pub(crate) fn call(&self, target: &str, body: &str) -> (u16, serde_json::Value) {
         let answer = self.http("POST", target, &[("Content-Type", "application/json")], body.as_bytes());
         (answer.status, serde_json::from_slice(&answer.body).expect("json"))
@@ -168,7 +165,6 @@ fn spawn(inherited: [(&str, OwnedFd); 4]) -> Child {
 }
 
 /// Runs a future on a runtime of one thread.
-#[allow(dead_code, reason = "each test file uses its own part of this module")]
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime").block_on(future)
 }

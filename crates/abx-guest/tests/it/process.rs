@@ -1,12 +1,10 @@
 //! Processes, driven as the host drives them.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::{TestGuest, run};
 use abx_client::{ClientError, Exit, ProcessEvent, ProcessRequest, ProcessStream, PtySize};
 use bytes::Bytes;
-use common::{TestGuest, run};
 
 fn shell(script: &str) -> ProcessRequest {
     ProcessRequest { argv: vec!["/bin/sh".into(), "-c".into(), script.into()], ..ProcessRequest::default() }

@@ -1,0 +1,9 @@
+//! The daemon as an ordinary process, driven as the host drives it and by bytes written by hand.
+
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+mod common;
+mod files;
+mod private;
+mod process;
+mod wire;
