@@ -4,17 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::spec::{Agent, At, Healthcheck, Metadata, Mode, Probe};
 
-/// A template with everything it inherits and every default filled in.
+/// A template with everything it inherits and every default filled in: all that is not a build step.
 ///
-/// [`Effective::origin`] tells a stated value from a default: an image that is run directly keeps its own
-/// `USER` and `WORKDIR`, where a template without these keys has `user` and `/app`.
+/// [`Effective::origin`] tells a stated value from a default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effective {
     /// Name and version are the last member's own; the rest is merged per key.
     pub metadata: Metadata,
-    /// All `build.env` entries, root first, as written: `$NAME` in a value means the image's variables and
-    /// the entries before it, so a name may occur again.
-    pub env: Vec<EnvEntry>,
     /// Cores.
     pub cpu: f64,
     /// MB.
@@ -44,24 +40,10 @@ pub struct Effective {
     pub(crate) origins: BTreeMap<&'static str, usize>,
 }
 
-/// One entry of `build.env`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EnvEntry {
-    pub name: String,
-    pub value: At<String>,
-    /// Which member of the lineage has it; 0 is the root.
-    pub member: usize,
-}
-
 impl Effective {
     /// Which member of the lineage (0 is the root) set the key, written as in the file (`sandbox.workdir`,
     /// `resources.cpu`, `capabilities`); `None` where the value is a default.
     pub fn origin(&self, key: &str) -> Option<usize> {
         self.origins.get(key).copied()
-    }
-
-    /// Whether some member of the lineage states the key.
-    pub fn is_stated(&self, key: &str) -> bool {
-        self.origins.contains_key(key)
     }
 }

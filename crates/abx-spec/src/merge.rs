@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::effective::{Effective, EnvEntry};
+use crate::effective::Effective;
 use crate::limits::{
     DEFAULT_CAPABILITIES, DEFAULT_CPU, DEFAULT_DISK, DEFAULT_IDLE_TIMEOUT, DEFAULT_MEMORY, DEFAULT_PIDS,
     DEFAULT_TIMEOUT, DEFAULT_USER, DEFAULT_VERSION, DEFAULT_WORKDIR,
@@ -11,7 +11,7 @@ use crate::spec::{Agent, Clearable, Metadata, Mode, Spec};
 
 /// Merges the specs of a lineage, root first. Of none at all, the defaults come out.
 ///
-/// Scalars replace; `metadata` and `env` merge per key; `ports`, `tags` and `triggers` unite; capabilities,
+/// Scalars replace; `metadata` merges per key; `ports`, `tags` and `triggers` unite; capabilities,
 /// probe, health check and startup command replace as a whole; name and version are never inherited.
 pub fn merge<'a>(lineage: impl IntoIterator<Item = &'a Spec>) -> Effective {
     let mut effective = Effective::defaults();
@@ -25,7 +25,6 @@ impl Effective {
     fn defaults() -> Self {
         Self {
             metadata: Metadata { version: DEFAULT_VERSION.to_owned(), ..Metadata::default() },
-            env: Vec::new(),
             cpu: DEFAULT_CPU,
             memory: DEFAULT_MEMORY,
             disk: DEFAULT_DISK,
@@ -58,12 +57,6 @@ struct Merger<'a> {
 impl Merger<'_> {
     fn add(&mut self, spec: &Spec) {
         self.metadata(&spec.metadata);
-        let member = self.member;
-        self.effective.env.extend(spec.build.env.iter().map(|(name, value)| EnvEntry {
-            name: name.clone(),
-            value: value.clone(),
-            member,
-        }));
         for &key in &spec.cleared {
             self.clear(key);
         }

@@ -119,19 +119,19 @@ fn absent_means_absent_and_defaults_are_told_from_statements() {
     assert_eq!((effective.workdir.as_str(), effective.user.as_str()), ("/app", "user"));
     assert_eq!(effective.capabilities, ["shell", "files", "code"]);
     assert_eq!(effective.metadata.version, "0.0.0");
-    assert!(!effective.is_stated("sandbox.workdir"));
+    assert_eq!(effective.origin("sandbox.workdir"), None);
 }
 
 fn lineage() -> Effective {
     let root = spec(
         "version: \"1\"\nmetadata: {name: root, version: 2.0.0, author: a, tags: [x, y]}\nbase: {image: debian}\n\
-         build: {env: {A: \"1\", B: \"1\"}}\nresources: {cpu: 2, gpu: A10}\nnetwork: {ports: [80, 81], public: true}\n\
+         resources: {cpu: 2, gpu: A10}\nnetwork: {ports: [80, 81], public: true}\n\
          sandbox: {user: root, startup_command: serve, readiness_probe: {type: tcp, port: 80}}\n\
          capabilities: [shell]\nagent: {triggers: [t], instructions: old}\nhealthcheck: {command: check}\n",
     );
     let middle = spec("version: \"1\"\nmetadata: {name: middle}\nbase: {from: root}\nresources: {cpu: 3}\n");
     let leaf = spec(
-        "version: \"1\"\nmetadata: {name: leaf, tags: [y, z]}\nbase: {from: middle}\nbuild: {env: {B: \"$A\"}}\n\
+        "version: \"1\"\nmetadata: {name: leaf, tags: [y, z]}\nbase: {from: middle}\n\
          resources: {gpu: null}\nnetwork: {ports: [81, 82]}\nsandbox: {startup_command: null, workdir: /work}\n\
          agent: {triggers: [u], instructions: new}\n",
     );
@@ -154,9 +154,6 @@ fn a_child_over_its_parents() {
     assert_eq!(effective.agent.instructions.as_deref(), Some("new"));
     assert!(effective.healthcheck.is_some());
     assert!(effective.readiness_probe.is_some());
-    let env: Vec<_> =
-        effective.env.iter().map(|it| (it.member, it.name.as_str(), it.value.value.as_str())).collect();
-    assert_eq!(env, [(0, "A", "1"), (0, "B", "1"), (2, "B", "$A")]);
 }
 
 #[test]
