@@ -27,14 +27,14 @@ pub enum ImageError {
     #[error("layer {id} is not in the store")]
     NoLayer { id: String },
     /// A layer's archive could not be unpacked.
-    #[error("cannot unpack a layer{}: {source}", at(entry))]
+    #[error("cannot unpack a layer{}", at(entry))]
     Layer {
         /// The member's path; empty where the archive as a whole is at fault.
         entry: String,
         source: LayerFault,
     },
     /// A layer could not be packed.
-    #[error("cannot pack {}: {source}", path.display())]
+    #[error("cannot pack {}", path.display())]
     Pack { path: PathBuf, source: PackFault },
     /// An export could not be written.
     #[error("cannot write the export")]

@@ -5,6 +5,7 @@ use std::io::Write;
 use abx_core::{Code, Fault, Home, Secret, Silent};
 use abx_image::{Credentials, Image, ImageError, ImageStore, Platform, Registry, RegistrySettings, pull};
 use abx_test::registry::{Login, LoopbackRegistry, Trick, digest};
+use rustix::mount::{MountFlags, MountPropagationFlags};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -356,4 +357,28 @@ fn a_pull_that_is_dropped_leaves_nothing() {
     });
     // The runtime has waited for its blocking threads.
     context.assert_nothing_kept();
+}
+
+#[test]
+fn a_full_disk_is_told_and_keeps_nothing_half() {
+    let Some(mut context) = Context::new() else { return };
+    // A thread with mounts of its own, which go with it (and with those it starts).
+    let dir = tempfile::tempdir().expect("tempdir");
+    let home = dir.path().to_owned();
+    let work = std::thread::spawn(move || {
+        // SAFETY: only this thread and those it starts see other mounts from here on; it opens nothing before.
+        let own = unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS) };
+        let private = own.and_then(|()| {
+            rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        });
+        if private.is_err() {
+            return skipped("mount namespaces are not to be had");
+        }
+        rustix::mount::mount("small", &home, "tmpfs", MountFlags::empty(), c"size=300k").expect("mount");
+        context.store = ImageStore::open(&Home::new(&home));
+        let error = context.pull(&context.name()).expect_err("no room");
+        assert_eq!(error.code(), Code::FileSize, "{error}");
+        context.assert_nothing_kept();
+    });
+    work.join().expect("the thread's own asserts");
 }

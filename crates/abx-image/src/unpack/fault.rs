@@ -8,7 +8,7 @@ use crate::tarball::TarFault;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayerFault {
-    #[error("the archive is damaged: {0}")]
+    #[error("the archive is damaged")]
     Tar(#[source] TarFault),
     #[error("its path is empty, or has `..` or a zero byte in it")]
     Path,
