@@ -125,7 +125,8 @@ mod tests {
     fn destinations_and_owners() {
         let single = Tree::new(vec![file("", true)]);
         let many = Tree::new(vec![file("a", false), file("d/b", true)]);
-        let rows: [(&Tree, &str, &str, &[(&str, u32, u32)]); 8] = [
+        type File = (&'static str, u32, u32);
+        let rows: [(&Tree, &str, &str, &[File]); 8] = [
             (&single, "x.sh", "/usr/local/bin/tool", &[("usr/local/bin/tool", 0, 0o755)]),
             (&single, "x.sh", "/opt/", &[("opt/x.sh", 0, 0o755)]),
             (&single, "x.sh", "there", &[("app/there/x.sh", 1000, 0o755)]),

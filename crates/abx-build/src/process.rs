@@ -17,7 +17,7 @@ use crate::network::Redactor;
 use crate::step::{Action, Step};
 use crate::view::View;
 
-use jobs::{Choice, Prepared};
+use jobs::Prepared;
 use run::End;
 
 /// Makes the layer of a step that runs processes.
@@ -51,9 +51,9 @@ pub(crate) struct Worker<'a> {
 impl Worker<'_> {
     /// Runs the step's job; where uv would take away what the distribution installed, pip's instead.
     fn work(&mut self) -> Result<StagedLayer, BuildError> {
-        let Prepared { job, command, choice } = self.prepare()?;
+        let Prepared { job, command, with_pip } = self.prepare()?;
         let staged = self.run_in_layer(&job, &command)?;
-        let Choice::Uv { fallback: Some((job, command)) } = choice else { return Ok(staged) };
+        let Some((job, command)) = with_pip.map(|with_pip| *with_pip) else { return Ok(staged) };
         if !crate::pip::harms_distribution(&staged.fs()) {
             return Ok(staged);
         }

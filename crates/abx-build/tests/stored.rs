@@ -1,6 +1,7 @@
 //! A template that was built into a local image, used and inherited from: on disk, without processes.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +22,7 @@ impl World {
     /// With a base image of next to nothing; `None` where files cannot be given to other users.
     fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: layers are written as root");
+            let _ = writeln!(std::io::stdout(), "skipped: layers are written as root");
             return None;
         }
         let dir = tempfile::tempdir().expect("tempdir");

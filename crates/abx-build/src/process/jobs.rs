@@ -18,19 +18,14 @@ pub(super) struct Prepared {
     pub(super) job: Job,
     /// What it runs, as a person would write it.
     pub(super) command: String,
-    pub(super) choice: Choice,
-}
-
-/// Whether there is another way to do it.
-pub(super) enum Choice {
-    Only,
-    Uv { fallback: Option<(Job, String)> },
+    /// Where that is uv: the same with pip, where the image has it.
+    pub(super) with_pip: Option<Box<(Job, String)>>,
 }
 
 impl Worker<'_> {
     /// The job for the step, helpers fetched that it needs.
     pub(super) fn prepare(&mut self) -> Result<Prepared, BuildError> {
-        let prepared = |job, command: String| Prepared { job, command, choice: Choice::Only };
+        let prepared = |job, command: String| Prepared { job, command, with_pip: None };
         match &self.step.action {
             Action::Apt { packages } => {
                 self.refuse_offline()?;
@@ -124,14 +119,14 @@ impl Worker<'_> {
             false => None,
         };
         match (uv, pip) {
-            (Some(uv), fallback) => {
+            (Some(uv), pip) => {
                 let env = &self.step.env;
                 let job = crate::pip::uv_install(&self.view, &builder.home, env, &python, &uv, packages);
                 let job = job.map_err(self.unreadable())?;
                 let command = format!("uv pip install {words}");
-                Ok(Prepared { job, command, choice: Choice::Uv { fallback } })
+                Ok(Prepared { job, command, with_pip: pip.map(Box::new) })
             }
-            (None, Some((job, command))) => Ok(Prepared { job, command, choice: Choice::Only }),
+            (None, Some((job, command))) => Ok(Prepared { job, command, with_pip: None }),
             (None, None) => {
                 Err(self.no_tool("pip", "add `python3-pip` to apt_install, or inherit from `python-base`"))
             }

@@ -1,0 +1,31 @@
+//! Real builds: isolated steps over a small root made of this host's shell and a few tools.
+//!
+//! No test harness: this program is also the helper that runs the steps. Skips, and says why, without root.
+
+mod cases;
+mod world;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|first| first == abx_isolate::HELPER) {
+        return ExitCode::from(abx_isolate::run_helper());
+    }
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    if let Some(reason) = world::unfit() {
+        say(&format!("skipped: {reason}"));
+        return ExitCode::SUCCESS;
+    }
+    for (name, case) in cases::ALL {
+        if wanted.as_ref().is_none_or(|wanted| name.contains(wanted.as_str())) {
+            case();
+            say(&format!("test {name} ... ok"));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
