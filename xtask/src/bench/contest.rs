@@ -64,18 +64,27 @@ impl<'a> Contest<'a> {
 
     /// Asks everybody once without counting, then `rounds` times, in each round starting with another one, so
     /// that what the machine does meanwhile falls on all alike. Who fails is asked no more.
-    pub(crate) fn run(mut self, rounds: usize) -> Outcome {
+    pub(crate) fn run(self, rounds: usize) -> Outcome {
+        self.ask(1, rounds)
+    }
+
+    /// The same without the first round that does not count: for what is slow, and cold each time.
+    pub(crate) fn run_cold(self, rounds: usize) -> Outcome {
+        self.ask(0, rounds)
+    }
+
+    fn ask(mut self, warm_up: usize, rounds: usize) -> Outcome {
         tool::say(&format!("{}: {} rounds of {}", self.title, rounds, self.names()));
         let mut values = vec![Vec::with_capacity(rounds); self.contenders.len()];
         let mut failures: Vec<Option<String>> = vec![None; self.contenders.len()];
-        for round in 0..=rounds {
+        for round in 0..warm_up + rounds {
             for turn in 0..self.contenders.len() {
                 let index = (round + turn) % self.contenders.len();
                 if failures[index].is_some() {
                     continue;
                 }
                 match (self.contenders[index].measure)() {
-                    Ok(value) if round > 0 => values[index].push(value),
+                    Ok(value) if round >= warm_up => values[index].push(value),
                     Ok(_) => {}
                     Err(failure) => failures[index] = Some(failure.to_string()),
                 }

@@ -187,9 +187,10 @@ fn hide_empty_cgroup2() {
 fn dead_end() -> Result<(), Failure> {
     for words in [
         "link set lo up",
-        "link add uplink type dummy",
+        "link add uplink type veth peer name nowhere",
         "address add 198.51.100.2/24 dev uplink",
         "link set uplink up",
+        "link set nowhere up",
         "route add default via 198.51.100.1",
     ] {
         quiet(Command::new("ip").args(words.split(' ')))?;

@@ -6,6 +6,7 @@ use std::process::Command;
 use crate::bench::peers::installed;
 
 /// The program.
+#[derive(Clone)]
 pub(crate) struct Mmdebstrap {
     program: PathBuf,
 }

@@ -38,18 +38,33 @@ fn contest(lab: &Lab, is_cached: bool) -> Result<Outcome, Failure> {
     let mmdebstrap =
         Mmdebstrap::new().and_then(|program| Ok((program, sources(RELEASE).ok_or_else(no_archive)?)));
     match mmdebstrap {
-        Ok((mmdebstrap, sources)) => contest.add("mmdebstrap --variant=minbase", move || {
-            let target = folder.join("root");
+        Ok((mmdebstrap, sources)) => {
             let packages = folder.join("packages");
             std::fs::create_dir_all(&packages).map_err(Failure::file(&packages))?;
-            let cache = is_cached.then_some(packages.as_path());
-            let seconds = timed(&mut mmdebstrap.make(RELEASE, &target, &sources, cache))?.seconds;
-            quiet(Command::new("rm").args(["--recursive", "--force", "--one-file-system"]).arg(&target))?;
-            Ok(seconds)
-        }),
+            // Most of its time on a disk goes to dpkg's syncing: without that is the stricter comparison.
+            for (name, target) in [
+                ("mmdebstrap --variant=minbase", folder.join("root")),
+                ("mmdebstrap --variant=minbase, to memory", "/dev/shm/root".into()),
+            ] {
+                let mmdebstrap = mmdebstrap.clone();
+                let (sources, packages) = (sources.clone(), packages.clone());
+                contest.add(name, move || {
+                    let cache = is_cached.then_some(packages.as_path());
+                    let seconds = timed(&mut mmdebstrap.make(RELEASE, &target, &sources, cache))?.seconds;
+                    quiet(
+                        Command::new("rm").args(["--recursive", "--force", "--one-file-system"]).arg(&target),
+                    )?;
+                    Ok(seconds)
+                });
+            }
+        }
         Err(reason) => contest.skip("mmdebstrap", reason),
     }
-    Ok(contest.run(lab.few_rounds(ROUNDS)))
+    Ok(match is_cached {
+        // The first round fills the caches.
+        true => contest.run(lab.few_rounds(ROUNDS)),
+        false => contest.run_cold(lab.few_rounds(ROUNDS)),
+    })
 }
 
 /// A package that is nothing but the image.

@@ -73,7 +73,10 @@ fn contest(
         }),
         Err(reason) => contest.skip("buildah", reason),
     }
-    Ok(contest.run(lab.few_rounds(if case.is_fresh() { COLD_ROUNDS } else { CACHED_ROUNDS })))
+    Ok(match case.is_fresh() {
+        true => contest.run_cold(lab.few_rounds(COLD_ROUNDS)),
+        false => contest.run(lab.few_rounds(CACHED_ROUNDS)),
+    })
 }
 
 fn ours(case: Case, ours: &Ours, package: &Package, round: &Cell<usize>) -> Result<f64, Failure> {

@@ -27,14 +27,7 @@ pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         "memory-charged",
         "An idle sandbox: what its memory control group is charged, page cache and kernel memory included, mean of \
          five.",
-        |new| {
-            new.iter()
-                .filter_map(|process| memory_group(process))
-                .collect::<BTreeSet<_>>()
-                .iter()
-                .map(|group| charge(group))
-                .sum()
-        },
+        |new| groups_of(new).iter().map(|group| charge(group)).sum(),
     )?;
     Ok(vec![processes, charged])
 }
@@ -102,7 +95,17 @@ fn proportional_set_size(process: &Path) -> f64 {
     kilobytes.unwrap_or_default() * 1024.0
 }
 
-/// The directory of the process's memory control group, unless that is the group of everybody.
+/// The memory control groups of `processes`, without the one we are in ourselves.
+fn groups_of(processes: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let own = memory_group(Path::new("/proc/self"));
+    processes
+        .iter()
+        .filter_map(|process| memory_group(process))
+        .filter(|group| Some(group) != own.as_ref())
+        .collect()
+}
+
+/// The directory of the process's memory control group; `None` for the top.
 fn memory_group(process: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(process.join("cgroup")).ok()?;
     let group = text.lines().find_map(|line| {
