@@ -1,6 +1,7 @@
 //! Builds a template against this host's archives: `build HOME REF [--no-cache] [-- CMD…]`, as root. Prints
 //! each step's outcome, the layers, and the time it took; then runs the command in the image as its user.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
@@ -15,14 +16,20 @@ use abx_isolate::{
 };
 use abx_source::{BaseImage, SourceContext};
 
+macro_rules! say {
+    ($($argument:tt)*) => {{
+        let _ = writeln!(std::io::stderr(), $($argument)*);
+    }};
+}
+
 struct Lines(Instant);
 
 impl Progress for Lines {
     fn event(&self, event: Event) {
         match event {
-            Event::Started { label, .. } => eprintln!("{:6.2} > {label}", self.0.elapsed().as_secs_f64()),
-            Event::Output { line, .. } => eprintln!("{:6.2}   {line}", self.0.elapsed().as_secs_f64()),
-            Event::Note(text) | Event::Warning(text) => eprintln!("! {text}"),
+            Event::Started { label, .. } => say!("{:6.2} > {label}", self.0.elapsed().as_secs_f64()),
+            Event::Output { line, .. } => say!("{:6.2}   {line}", self.0.elapsed().as_secs_f64()),
+            Event::Note(text) | Event::Warning(text) => say!("! {text}"),
             _ => {}
         }
     }
@@ -42,20 +49,17 @@ fn main() -> ExitCode {
     match runtime.block_on(build(home, reference, flags.iter().any(|flag| flag == "--no-cache"), command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            eprintln!("error[{}]: {fault}", fault.code());
+            say!("error[{}]: {fault}", fault.code());
             let mut cause = std::error::Error::source(&*fault);
             while let Some(error) = cause {
-                eprintln!("  because {error}");
+                say!("  because {error}");
                 cause = error.source();
             }
             for snippet in fault.snippets() {
-                eprintln!(
-                    " --> {}:{}:{}\n  | {}",
-                    snippet.file, snippet.line, snippet.column, snippet.source
-                );
+                say!(" --> {}:{}:{}\n  | {}", snippet.file, snippet.line, snippet.column, snippet.source);
             }
-            fault.details().iter().for_each(|line| eprintln!("  | {line}"));
-            fault.hints().iter().for_each(|hint| eprintln!("help: {hint}"));
+            fault.details().iter().for_each(|line| say!("  | {line}"));
+            fault.hints().iter().for_each(|hint| say!("help: {hint}"));
             ExitCode::FAILURE
         }
     }
@@ -73,7 +77,7 @@ async fn build(
     let progress = Lines(Instant::now());
     let start = Instant::now();
     let lineage = abx_source::resolve(reference, &context).map_err(boxed)?;
-    eprintln!("resolved in {:?}", start.elapsed());
+    say!("resolved in {:?}", start.elapsed());
     let BaseImage::Image { name, .. } = &lineage.base else { panic!("only images of a release") };
     let release = abx_debian::release_of(name).expect("a Debian release");
     let host = host();
@@ -87,11 +91,8 @@ async fn build(
         helper: exe.clone(),
     };
     let start = Instant::now();
-    let base = match std::env::var_os("ROOT") {
-        Some(root) => from_directory(&ImageStore::open(&home), &root),
-        None => abx_debian::bootstrap(&release, &settings, &progress).await.map_err(boxed)?,
-    };
-    eprintln!("base in {:?}", start.elapsed());
+    let base = abx_debian::bootstrap(&release, &settings, &progress).await.map_err(boxed)?;
+    say!("base in {:?}", start.elapsed());
     let store = ImageStore::open(&home);
     let (network, helper) = (host.clone(), exe.clone());
     let builder = Builder {
@@ -107,16 +108,12 @@ async fn build(
     let built = builder.build(&lineage, base, &progress).await.map_err(boxed)?;
     let took = start.elapsed();
     for step in &built.steps {
-        eprintln!("{:?} {}: {}", step.outcome, step.template, step.title);
+        say!("{:?} {}: {}", step.outcome, step.template, step.title);
     }
     for layer in &built.image.layers {
-        eprintln!(
-            "{} {} KB",
-            store.layer_path(layer).display(),
-            store.layer_size(layer).map_err(boxed)? / 1024
-        );
+        say!("{} {} KB", store.layer_path(layer).display(), store.layer_size(layer).map_err(boxed)? / 1024);
     }
-    eprintln!("image {} in {took:?}", built.image.id.0);
+    say!("image {} in {took:?}", built.image.id.0);
     if !command.is_empty() {
         run(&store, &built, &helper, &network, command).map_err(boxed)?;
     }
@@ -181,29 +178,8 @@ fn run(
     let relays = Relays { dns: true, ..Relays::default() };
     let streams = Streams { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() };
     let end = abx_isolate::spawn_step(exe, &launch, &relays, streams)?.wait()?;
-    eprintln!("{end:?}");
+    say!("{end:?}");
     Ok(())
-}
-
-fn from_directory(store: &ImageStore, root: &std::ffi::OsStr) -> abx_image::Image {
-    let id = abx_image::LayerId("d".repeat(64));
-    if !store.has_layer(&id) {
-        let staged = store.begin_layer().unwrap();
-        let status = std::process::Command::new("cp").arg("-aT").arg(root).arg(staged.fs()).status().unwrap();
-        assert!(status.success());
-        staged.publish(id.clone(), &abx_image::LayerRecord::new("root")).unwrap();
-    }
-    let config = abx_image::ImageConfig {
-        env: vec![("PATH".into(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into())],
-        ..Default::default()
-    };
-    store
-        .put_image(
-            vec![id],
-            config,
-            abx_image::Origin::Archive { release: "x".into(), date: String::new(), packages: vec![] },
-        )
-        .unwrap()
 }
 
 fn host() -> HostNetwork {

@@ -1,11 +1,13 @@
 //! Writing into a layer directly, as if through the overlay it will be part of.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Gid, Timespec, Timestamps, Uid};
+use sha2::{Digest, Sha256};
 
+use crate::key::hex;
 use crate::view::View;
 
 /// Modification time of everything written here, so that a layer is the same whenever it is made:
@@ -67,14 +69,15 @@ impl Canvas {
         self.file(path, content.as_bytes(), mode, owner)
     }
 
-    /// Copies a file of the host.
-    pub(crate) fn copy(&self, path: &Path, source: &Path, mode: u32, owner: Owner) -> io::Result<()> {
+    /// Copies a file of the host, and returns the `sha256` of what was copied, in hex.
+    pub(crate) fn copy(&self, path: &Path, source: &Path, mode: u32, owner: Owner) -> io::Result<String> {
         let host = self.place(path)?;
         remove(&host)?;
         let mut from = std::fs::File::open(source)?;
         let mut to = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&host)?;
-        io::copy(&mut from, &mut to)?;
-        finish(&host, mode, owner)
+        let digest = copy_hashed(&mut from, &mut to)?;
+        finish(&host, mode, owner)?;
+        Ok(digest)
     }
 
     /// Makes a symbolic link, replacing what is there.
@@ -150,6 +153,20 @@ impl Canvas {
         let name = real.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         let parent = real.parent().unwrap_or(Path::new("/"));
         Ok(self.directory(parent, 0o755, Owner::ROOT)?.join(name))
+    }
+}
+
+fn copy_hashed(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 128 * 1024];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(hex(&hasher.finalize())),
+            length => {
+                hasher.update(&buffer[..length]);
+                to.write_all(&buffer[..length])?;
+            }
+        }
     }
 }
 

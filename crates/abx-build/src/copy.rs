@@ -35,16 +35,26 @@ pub(crate) fn copy(
         match &entry.node {
             Node::Directory => drop(canvas.directory(&path, 0o755, owner)?),
             Node::Link { target } => canvas.link(&path, target, owner)?,
-            Node::File { executable, content, .. } => {
+            Node::File { executable, digest, content } => {
                 let mode = if *executable { 0o755 } else { 0o644 };
                 match content {
-                    Content::Disk(source) => canvas.copy(&path, source, mode, owner)?,
+                    Content::Disk(source) => {
+                        let copied = canvas.copy(&path, source, mode, owner)?;
+                        // The key stands for the content that was hashed.
+                        if copied != *digest {
+                            return Err(changed(source));
+                        }
+                    }
                     Content::Memory(bytes) => canvas.file(&path, bytes, mode, owner)?,
                 }
             }
         }
     }
     Ok(())
+}
+
+fn changed(source: &Path) -> io::Error {
+    io::Error::other(format!("{} changed while it was being copied", source.display()))
 }
 
 fn target(

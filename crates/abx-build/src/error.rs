@@ -51,6 +51,14 @@ pub enum BuildError {
     Offline { title: String, template: String },
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// The process of a step could not be started, or was lost.
+    #[error("cannot run build step `{}` of {}", step.title, step.template)]
+    Launch {
+        step: Box<FailedStep>,
+        #[source]
+        source: IsolateError,
+    },
+    /// There is no room for another process of ours on this host.
     #[error("cannot run a build step")]
     Isolate(#[from] IsolateError),
     /// The caller went away, or asked to stop. Finished steps are kept.
@@ -119,7 +127,10 @@ impl BuildError {
 
     fn step(&self) -> Option<&FailedStep> {
         match self {
-            Self::Step { step, .. } | Self::Files { step, .. } | Self::NoTool { step, .. } => Some(step),
+            Self::Step { step, .. }
+            | Self::Files { step, .. }
+            | Self::NoTool { step, .. }
+            | Self::Launch { step, .. } => Some(step),
             _ => None,
         }
     }
@@ -139,7 +150,7 @@ impl Fault for BuildError {
             }
             Self::Offline { .. } => Code::Offline,
             Self::Image(error) => error.code(),
-            Self::Isolate(error) => error.code(),
+            Self::Launch { source, .. } | Self::Isolate(source) => source.code(),
             Self::Stopped | Self::Defect => Code::CreateFailed,
         }
     }
@@ -159,7 +170,7 @@ impl Fault for BuildError {
             }
             Self::Offline { .. } => vec!["run once without --offline".into()],
             Self::Image(error) => error.hints(),
-            Self::Isolate(error) => error.hints(),
+            Self::Launch { source, .. } | Self::Isolate(source) => source.hints(),
             Self::Stopped => vec!["the next run goes on after the last finished step".into()],
             _ => Vec::new(),
         };

@@ -149,7 +149,7 @@ fn copy_skeleton(canvas: &Canvas, from: &Path, to: &Path, owner: Owner) -> io::R
             canvas.directory(&target, mode, owner)?;
             copy_skeleton(canvas, &source, &target, owner)?;
         } else if found.metadata.is_file() {
-            canvas.copy(&target, &found.host, mode, owner)?;
+            drop(canvas.copy(&target, &found.host, mode, owner)?);
         }
     }
     Ok(())

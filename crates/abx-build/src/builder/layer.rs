@@ -55,6 +55,8 @@ impl Build<'_> {
         if self.builder.store.has_layer(&step.key) {
             return Ok(Outcome::Cached);
         }
+        // What killed builds left: only now that something is made anyway.
+        self.builder.store.sweep()?;
         let staged = match step.action.runs_processes() {
             true => crate::process::run_step(self, step, task)?,
             false => self.write_files(step)?,

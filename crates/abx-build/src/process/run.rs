@@ -10,7 +10,8 @@ use std::time::Instant;
 use abx_core::fs::Lock;
 use abx_image::StagedLayer;
 use abx_isolate::{
-    Ids, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, Slot, Slots, StepEnd, Streams, Upper,
+    Ids, IsolateError, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, Slot, Slots, StepEnd,
+    Streams, Upper,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -54,7 +55,8 @@ pub(super) fn run(worker: &mut Worker<'_>, job: &Job, staged: &StagedLayer) -> R
         stderr: Stdio::from(theirs),
     };
     let relays = relays(worker, &launch.network);
-    let child = abx_isolate::spawn_step(&worker.build.builder.exe, &launch, &relays, streams)?;
+    let child = abx_isolate::spawn_step(&worker.build.builder.exe, &launch, &relays, streams)
+        .map_err(|source| lost(worker, source))?;
     let stopper = child.stopper()?;
     let timed_out = match follow(worker, ours) {
         Ok(timed_out) => timed_out,
@@ -74,8 +76,12 @@ pub(super) fn run(worker: &mut Worker<'_>, job: &Job, staged: &StagedLayer) -> R
         Ok(StepEnd::Exited(status)) => Ok(End::Exited(status)),
         Ok(StepEnd::Signaled(signal)) => Ok(End::Signaled(signal)),
         Ok(StepEnd::OutOfMemory { limit }) => Ok(End::OutOfMemory(limit)),
-        Err(error) => Err(error.into()),
+        Err(source) => Err(lost(worker, source)),
     }
+}
+
+fn lost(worker: &Worker<'_>, source: IsolateError) -> BuildError {
+    BuildError::Launch { step: Box::new(worker.build.failed(worker.step, String::new())), source }
 }
 
 /// Takes output until the last writer is gone, and says whether time ran out first.
