@@ -11,6 +11,8 @@
 //! In reading order: [`spec`] (the model), [`parse`](parse()), [`problem`] (all that can be wrong),
 //! [`diagnostic`] (a problem at its place), [`effective`], [`mod@expand`] for `$NAME` in values.
 //!
+//! `docs/template-reference.md` tells users of every key; a test holds it to what is read here.
+//!
 //! **Architecture Invariant:** this crate touches neither disk nor network. What only the package's folder
 //! can tell (a missing file, a Dockerfile) is found one stage later.
 

@@ -1,6 +1,8 @@
 //! Tree → [`Spec`](crate::Spec): one reader a section.
 
 mod build;
+#[cfg(test)]
+mod document;
 mod full;
 mod keys;
 mod reader;
