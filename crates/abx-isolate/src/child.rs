@@ -5,23 +5,23 @@ use std::ffi::CString;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{Mode, OFlags, openat};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::cgroup::Entry;
+use crate::channel::Channel;
 use crate::error::{IsolateError, system};
 use crate::launch::Launch;
 use crate::program::{self, Program};
-use crate::{init, privileges, root};
+use crate::root::Ground;
+use crate::{init, privileges};
 
 /// What the child brings from its owner.
 pub(crate) struct Child<'a> {
     pub(crate) launch: &'a Launch,
-    pub(crate) userns: OwnedFd,
     pub(crate) entry: &'a Entry,
-    /// A byte comes when the groups and the network are ready; an end when the owner gave up.
-    pub(crate) go: OwnedFd,
+    /// Brings the user namespace and, once the groups and the network are ready, the network namespace.
+    pub(crate) channel: Channel,
     /// Where a failure is reported; closes at exec.
     pub(crate) report: OwnedFd,
     /// Where process 1 leaves the program's status.
@@ -37,21 +37,26 @@ impl Child<'_> {
         init::end(1);
     }
 
+    /// The owner makes the user namespace, the groups and the network meanwhile: each is waited for where it is
+    /// needed and no sooner.
     fn become_program(self) -> Result<Infallible, IsolateError> {
-        let Child { launch, userns, entry, go, report: _report, status } = self;
+        let Child { launch, entry, channel, report: _report, status } = self;
         rustix::process::setsid().map_err(system("start a session"))?;
         rustix::process::umask(Mode::from_raw_mode(0o022));
         rustix::system::sethostname(launch.hostname.as_bytes()).map_err(system("set the host name"))?;
         let program = Program::prepare(&launch.process, launch.ids)?;
         let entrances = open_entrances(entry)?;
-        let root = root::build(launch, userns.as_fd())?;
-        wait_for(&go)?;
+        let ground = Ground::open(launch)?;
+        let userns = receive(&channel)?;
+        let root = ground.build(launch, userns.as_fd())?;
+        let netns = receive(&channel)?;
+        enter_network(&netns)?;
         enter_groups(&entrances)?;
-        root::enter(&root)?;
+        root.enter()?;
         enter_directory(launch)?;
         program::reset_signals();
         privileges::give_up(&launch.process, userns.as_fd())?;
-        still_owned(&go)?;
+        still_owned(&channel)?;
         if !launch.process.is_init {
             init::stay_behind(status)?;
         }
@@ -80,20 +85,22 @@ fn enter_groups(entrances: &[(OwnedFd, CString)]) -> Result<(), IsolateError> {
     unsafe { unshare_unsafe(UnshareFlags::NEWCGROUP) }.map_err(system("make a cgroup namespace"))
 }
 
-fn wait_for(go: &OwnedFd) -> Result<(), IsolateError> {
-    match rustix::io::retry_on_intr(|| rustix::io::read(go, &mut [0u8; 1])) {
-        Ok(1) => Ok(()),
-        // The owner gave up; nobody reads a report any more.
-        _ => init::end(1),
+fn enter_network(netns: &OwnedFd) -> Result<(), IsolateError> {
+    move_into_link_name_space(netns.as_fd(), Some(LinkNameSpaceType::Network))
+        .map_err(system("join the network namespace"))
+}
+
+fn receive(channel: &Channel) -> Result<OwnedFd, IsolateError> {
+    match channel.receive().map_err(system("hear from the owner"))? {
+        Some(descriptor) => Ok(descriptor),
+        // It gave up; nobody reads a report any more.
+        None => init::end(1),
     }
 }
 
-/// The death signal holds from when it was set; an owner that died before is seen by its end of the pipe.
-fn still_owned(go: &OwnedFd) -> Result<(), IsolateError> {
-    let mut polled = [PollFd::new(go, PollFlags::IN)];
-    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut polled, Some(&now)).map_err(system("look for the owner"))?;
-    if polled[0].revents().contains(PollFlags::HUP) {
+/// The death signal holds from when it was set; an owner that died before is seen by its end of the channel.
+fn still_owned(channel: &Channel) -> Result<(), IsolateError> {
+    if channel.is_over().map_err(system("look for the owner"))? {
         init::end(1);
     }
     Ok(())

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub enum IsolateError {
     #[error("the host lacks {feature}")]
     Lacks { feature: Feature, source: SystemError },
+    #[error("{name:?} cannot name a sandbox")]
+    Name { name: String },
     #[error("the launching process has {threads} threads; it must have one")]
     Threaded { threads: u64 },
     #[error("cannot {action}")]

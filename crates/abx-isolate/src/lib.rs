@@ -1,6 +1,7 @@
 //! Root file system and process in, running isolated process out.
 
 mod cgroup;
+mod channel;
 mod child;
 mod doctor;
 mod error;

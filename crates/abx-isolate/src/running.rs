@@ -55,14 +55,13 @@ impl Ended {
 }
 
 impl Running {
-    pub(crate) fn new(
-        pid: Pid,
-        pidfd: OwnedFd,
-        cgroups: Cgroups,
-        status: Option<OwnedFd>,
-        interface: Option<String>,
-    ) -> Self {
-        Self { pid, pidfd, cgroups, status, ended: None, interface, serving: None, clean: false }
+    pub(crate) fn new(pid: Pid, pidfd: OwnedFd, cgroups: Cgroups, interface: Option<String>) -> Self {
+        Self { pid, pidfd, cgroups, status: None, ended: None, interface, serving: None, clean: false }
+    }
+
+    /// Our own process 1 will leave the program's status here.
+    pub(crate) fn expect_status(&mut self, status: OwnedFd) {
+        self.status = Some(status);
     }
 
     /// The program runs: begins to serve what was bound for it.

@@ -10,20 +10,19 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
 
 use crate::cgroup::{Cgroups, Entry, Layout};
+use crate::channel::Channel;
 use crate::child::Child;
 use crate::error::{Feature, IsolateError, SystemError, system};
 use crate::launch::{Launch, Network};
-use crate::network::{self, netns};
-use crate::relay::Relay;
-use crate::relay::Relays;
+use crate::network;
+use crate::relay::{Relay, Relays};
 use crate::running::Running;
 use crate::sys::{self, Fork};
 use crate::userns;
 
-/// All but the cgroup namespace, which is made once the process is in its groups, and the user namespace,
-/// which owns none of these: nobody inside has a capability over them.
-const NAMESPACES: i32 =
-    libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWNET;
+/// Those the child is born into. The user namespace, which it joins last, owns none of these, nor the network
+/// namespace: nobody inside has a capability over them. The cgroup namespace is made once it is in its groups.
+const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// Starts what `launch` describes and returns once the program runs.
 ///
@@ -31,32 +30,19 @@ const NAMESPACES: i32 =
 /// thread ends, however it ends, the kernel kills everything inside.
 pub fn launch(launch: &Launch, relays: &Relays) -> Result<Running, IsolateError> {
     require_single_thread()?;
+    require_plain_name(&launch.name)?;
     let layout = Layout::of_host()?;
     layout.check(&launch.limits)?;
-    let userns = userns::create(launch.ids)?;
     let cgroups = Cgroups::plan(&launch.name, layout);
-    let pipes = Pipes::new().map_err(system("make a pipe"))?;
     let entry = cgroups.entry();
-    let born = match &entry.born {
-        Some(directory) => {
-            cgroups.make(&launch.limits)?;
-            Some(open_group(directory)?)
-        }
-        None => None,
-    };
-    let (pid, pidfd) = match sys::clone3(NAMESPACES, born.as_ref().map(AsFd::as_fd)) {
-        Ok(Fork::Child) => pipes.into_child(launch, userns, &entry).run(),
-        Ok(Fork::Parent { pid, pidfd }) => (pid, pidfd),
-        Err(errno) => {
+    let (mut running, ends) = match bear(launch, &cgroups, &entry) {
+        Ok((pid, pidfd, ends)) => (Running::new(pid, pidfd, cgroups, interface(launch)), ends),
+        Err(error) => {
             let _ = cgroups.remove();
-            return Err(no_namespaces(errno));
+            return Err(error);
         }
     };
-    drop(userns);
-    let owner = pipes.into_owner();
-    let status = (!launch.process.is_init).then_some(owner.status);
-    let mut running = Running::new(pid, pidfd, cgroups, status, interface(launch));
-    match finish(launch, relays, &entry, &mut running, owner.go, owner.report) {
+    match finish(launch, relays, &entry, &mut running, ends) {
         Ok(()) => Ok(running),
         Err(error) => {
             running.abandon();
@@ -65,40 +51,74 @@ pub fn launch(launch: &Launch, relays: &Relays) -> Result<Running, IsolateError>
     }
 }
 
+/// Forks. The child never returns from here.
+fn bear(launch: &Launch, cgroups: &Cgroups, entry: &Entry) -> Result<(Pid, OwnedFd, Ends), IsolateError> {
+    let (channel, theirs) = Channel::pair().map_err(system("make a channel"))?;
+    let make = || pipe_with(PipeFlags::CLOEXEC).map_err(system("make a pipe"));
+    let (report, status) = (make()?, make()?);
+    let born = match &entry.born {
+        Some(directory) => {
+            cgroups.make(&launch.limits)?;
+            Some(open_group(directory)?)
+        }
+        None => None,
+    };
+    match sys::clone3(NAMESPACES, born.as_ref().map(AsFd::as_fd)).map_err(no_namespaces)? {
+        Fork::Child => {
+            // The child is to see the owner's end as an end.
+            drop(channel);
+            Child { launch, entry, channel: theirs, report: report.1, status: status.1 }.run()
+        }
+        Fork::Parent { pid, pidfd } => Ok((pid, pidfd, Ends { channel, report: report.0, status: status.0 })),
+    }
+}
+
+/// The owner's ends of what joins it to the child.
+struct Ends {
+    channel: Channel,
+    report: OwnedFd,
+    status: OwnedFd,
+}
+
 /// Prepares while the child builds its root; then waits for it to become the program.
 fn finish(
     launch: &Launch,
     relays: &Relays,
     entry: &Entry,
     running: &mut Running,
-    go: OwnedFd,
-    report: OwnedFd,
+    ends: Ends,
 ) -> Result<(), IsolateError> {
-    let prepared = prepare(launch, relays, entry, running);
-    if prepared.is_ok() {
-        // A child that failed has closed its end.
-        let _ = rustix::io::write(&go, b"g");
-    } else {
-        drop(go);
+    let prepared = prepare(launch, relays, entry, running, &ends.channel);
+    if prepared.is_err() {
+        drop(ends.channel);
     }
-    // What the child says comes first: where it died early, we may have failed for that very reason.
-    hear(report)?;
-    running.serve(prepared?)
+    // What the child says comes first: it may have failed for a reason of its own meanwhile.
+    hear(ends.report)?;
+    let relay = prepared?;
+    if !launch.process.is_init {
+        running.expect_status(ends.status);
+    }
+    running.serve(relay)
 }
 
-/// Groups, network and relays; without a process of the sandbox's having run anything yet.
+/// The child has to build mounts meanwhile, so what it waits for first is made first.
 fn prepare(
     launch: &Launch,
     relays: &Relays,
     entry: &Entry,
     running: &Running,
+    channel: &Channel,
 ) -> Result<Relay, IsolateError> {
+    let hand_over =
+        |descriptor: &OwnedFd| channel.send(descriptor.as_fd()).map_err(system("hand over a namespace"));
+    hand_over(&userns::create(launch.ids)?)?;
     if entry.born.is_none() {
         running.cgroups().make(&launch.limits)?;
     }
-    let netns = netns::of_process(running.pid()).map_err(network::failed("open the namespace"))?;
-    network::set_up(&launch.name, &launch.network, netns.as_fd())?;
-    Relay::bind(relays, netns)
+    let netns = network::create(&launch.name, &launch.network)?;
+    let relay = Relay::bind(relays, netns)?;
+    hand_over(relay.netns())?;
+    Ok(relay)
 }
 
 /// Waits for the report to end: with nothing said, the child has become the program.
@@ -120,34 +140,6 @@ fn interface(launch: &Launch) -> Option<String> {
     }
 }
 
-struct Pipes {
-    go: (OwnedFd, OwnedFd),
-    report: (OwnedFd, OwnedFd),
-    status: (OwnedFd, OwnedFd),
-}
-
-struct OwnerEnds {
-    go: OwnedFd,
-    report: OwnedFd,
-    status: OwnedFd,
-}
-
-impl Pipes {
-    fn new() -> rustix::io::Result<Self> {
-        let make = || pipe_with(PipeFlags::CLOEXEC);
-        Ok(Self { go: make()?, report: make()?, status: make()? })
-    }
-
-    fn into_child<'a>(self, launch: &'a Launch, userns: OwnedFd, entry: &'a Entry) -> Child<'a> {
-        // The owner's ends are dropped here, so that the child sees the owner's end as an end.
-        Child { launch, userns, entry, go: self.go.0, report: self.report.1, status: self.status.1 }
-    }
-
-    fn into_owner(self) -> OwnerEnds {
-        OwnerEnds { go: self.go.1, report: self.report.0, status: self.status.0 }
-    }
-}
-
 /// In the child of a process with threads, a lock may be held for ever by a thread that is not there.
 fn require_single_thread() -> Result<(), IsolateError> {
     let tasks = std::fs::metadata("/proc/self/task").map_err(system("count threads"))?;
@@ -156,6 +148,15 @@ fn require_single_thread() -> Result<(), IsolateError> {
         1 => Ok(()),
         threads => Err(IsolateError::Threaded { threads }),
     }
+}
+
+/// It becomes part of paths and of an interface's name.
+fn require_plain_name(name: &str) -> Result<(), IsolateError> {
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
+        return Err(IsolateError::Name { name: name.to_owned() });
+    }
+    Ok(())
 }
 
 fn open_group(directory: &std::path::Path) -> Result<OwnedFd, IsolateError> {

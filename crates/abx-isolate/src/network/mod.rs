@@ -15,7 +15,7 @@ pub(crate) mod netns;
 mod nft;
 
 use std::net::Ipv4Addr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
 
@@ -59,19 +59,24 @@ pub fn interface_name(name: &str) -> String {
     format!("abx{}", name.chars().take(12).collect::<String>())
 }
 
-/// Sets up the network of a sandbox that has just been born into `netns`.
-pub(crate) fn set_up(name: &str, network: &Network, netns: BorrowedFd<'_>) -> Result<(), IsolateError> {
-    let addresses = match network {
-        Network::None => None,
-        Network::Veth { slot } => {
-            let addresses = Addresses::of_slot(*slot);
-            allow_forwarding()?;
-            nft::ensure_table()?;
-            link::connect(&interface_name(name), addresses.host, netns)?;
-            Some(addresses)
-        }
+/// Makes the network namespace of a sandbox, set up as `network` says.
+pub(crate) fn create(name: &str, network: &Network) -> Result<OwnedFd, IsolateError> {
+    let enter = failed("enter the namespace");
+    let Network::Veth { slot } = network else {
+        let (netns, done) = netns::create(|| set_up_inside(None)).map_err(no_namespace)?;
+        return done.map(|()| netns);
     };
-    netns::within(netns, || set_up_inside(addresses)).map_err(failed("enter the namespace"))?
+    let addresses = Addresses::of_slot(*slot);
+    allow_forwarding()?;
+    nft::ensure_table()?;
+    let (netns, ()) = netns::create(|| ()).map_err(no_namespace)?;
+    link::connect(&interface_name(name), addresses.host, netns.as_fd())?;
+    netns::within(netns.as_fd(), || set_up_inside(Some(addresses))).map_err(enter)??;
+    Ok(netns)
+}
+
+fn no_namespace(errno: Errno) -> IsolateError {
+    IsolateError::Lacks { feature: Feature::Namespaces, source: errno.into() }
 }
 
 fn set_up_inside(addresses: Option<Addresses>) -> Result<(), IsolateError> {

@@ -5,23 +5,31 @@ use std::thread;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Result;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-/// The network namespace of a process.
-pub(crate) fn of_process(pid: u32) -> Result<OwnedFd> {
-    open(&format!("/proc/{pid}/ns/net"))
+/// The namespace the calling thread is in.
+const CURRENT: &str = "/proc/thread-self/ns/net";
+
+fn current() -> Result<OwnedFd> {
+    openat(CWD, CURRENT, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-fn open(path: &str) -> Result<OwnedFd> {
-    openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+/// Makes a namespace and runs `work` with the calling thread in it; the thread comes back.
+pub(crate) fn create<T>(work: impl FnOnce() -> T) -> Result<(OwnedFd, T)> {
+    let way_back = WayBack(current()?);
+    // SAFETY: descriptors stay shared as they are; only the thread's network changes.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
+    let made = current()?;
+    let result = work();
+    drop(way_back);
+    Ok((made, result))
 }
 
 /// Runs `work` with the calling thread in `netns`, then comes back. A socket stays in the namespace it
 /// was made in.
 pub(crate) fn within<T>(netns: BorrowedFd<'_>, work: impl FnOnce() -> T) -> Result<T> {
-    let home = open("/proc/thread-self/ns/net")?;
+    let way_back = WayBack(current()?);
     move_into_link_name_space(netns, Some(LinkNameSpaceType::Network))?;
-    let way_back = WayBack(home);
     let result = work();
     drop(way_back);
     Ok(result)

@@ -115,6 +115,11 @@ impl Relay {
         Ok(relay)
     }
 
+    /// The sandbox's network namespace.
+    pub(crate) fn netns(&self) -> &OwnedFd {
+        &self.netns
+    }
+
     /// Starts to serve; `None` where there is nothing to serve.
     pub(crate) fn start(self) -> Result<Option<Serving>, IsolateError> {
         if self.listeners.is_empty() && self.dns.is_none() {

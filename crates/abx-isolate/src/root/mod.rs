@@ -17,26 +17,48 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::pivot_root;
 
-pub(crate) use inside::Inside;
+use inside::Inside;
 pub(crate) use staging::clone_tree;
 
-use crate::error::{IsolateError, system};
+use crate::error::{IsolateError, mounting, system};
 use crate::launch::{Ids, Launch};
+use disk::Writable;
 use staging::Staging;
+use system::Masks;
 
-/// Builds the root described and returns it; the calling process is still outside, in a mount namespace
-/// of its own.
-pub(crate) fn build(launch: &Launch, userns: BorrowedFd<'_>) -> Result<OwnedFd, IsolateError> {
-    staging::make_private()?;
-    let sources = extras::open_sources(&launch.binds)?;
-    let layers = layers::open(&launch.root.layers, idmap(launch.ids, userns))?;
-    let upper = disk::open(&launch.root.upper, launch.ids)?;
-    let staging = Staging::new()?;
-    let root = overlay::mount(&staging, layers, upper)?;
-    let inside = Inside::new(root.as_fd(), launch.ids);
-    system::mount(&staging, &inside, launch)?;
-    extras::lay_down(&staging, &inside, launch, sources)?;
-    Ok(root)
+/// What of the host a root is made of, opened in a mount namespace of its own.
+pub(crate) struct Ground {
+    sources: Vec<OwnedFd>,
+    writable: Writable,
+}
+
+/// A root that is complete but for /sys, and not entered yet.
+pub(crate) struct Built {
+    overlay: OwnedFd,
+    masks: Masks,
+    ids: Ids,
+}
+
+impl Ground {
+    /// Needs nothing but the host's paths.
+    pub(crate) fn open(launch: &Launch) -> Result<Self, IsolateError> {
+        staging::make_private()?;
+        let sources = extras::open_sources(&launch.binds)?;
+        let writable = disk::open(&launch.root.upper, launch.ids)?;
+        Ok(Self { sources, writable })
+    }
+
+    /// Builds the root; the calling process is still outside.
+    pub(crate) fn build(self, launch: &Launch, userns: BorrowedFd<'_>) -> Result<Built, IsolateError> {
+        let layers = layers::open(&launch.root.layers, idmap(launch.ids, userns))?;
+        let staging = Staging::new()?;
+        let overlay = overlay::mount(&staging, layers, self.writable)?;
+        let inside = Inside::new(overlay.as_fd(), launch.ids);
+        let masks = Masks::new(&staging).map_err(mounting("masks"))?;
+        system::mount(&inside, &masks, launch)?;
+        extras::lay_down(&staging, &inside, launch, self.sources)?;
+        Ok(Built { overlay, masks, ids: launch.ids })
+    }
 }
 
 /// Layers keep the image's ids on disk, so they are seen through the mapping where it is not the identity.
@@ -44,10 +66,15 @@ fn idmap(ids: Ids, userns: BorrowedFd<'_>) -> Option<BorrowedFd<'_>> {
     matches!(ids, Ids::Range { .. }).then_some(userns)
 }
 
-/// Makes `root` the calling process's root and lets go of the host's.
-pub(crate) fn enter(root: &OwnedFd) -> Result<(), IsolateError> {
-    rustix::process::fchdir(root).map_err(system("enter the root"))?;
-    // The old root ends up on top of the new one, and is taken off again.
-    pivot_root(".", ".").map_err(system("change the root"))?;
-    unmount(".", UnmountFlags::DETACH).map_err(system("let go of the host's root"))
+impl Built {
+    /// Mounts /sys, which shows the network the caller is in by now, makes the root the calling process's, and lets
+    /// go of the host's.
+    pub(crate) fn enter(self) -> Result<(), IsolateError> {
+        let inside = Inside::new(self.overlay.as_fd(), self.ids);
+        system::mount_sys(&inside, &self.masks).map_err(mounting("/sys"))?;
+        rustix::process::fchdir(&self.overlay).map_err(system("enter the root"))?;
+        // The old root ends up on top of the new one, and is taken off again.
+        pivot_root(".", ".").map_err(system("change the root"))?;
+        unmount(".", UnmountFlags::DETACH).map_err(system("let go of the host's root"))
+    }
 }

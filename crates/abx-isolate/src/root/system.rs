@@ -39,26 +39,25 @@ const CLOSED: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID
 /// The group of terminals in every distribution.
 const TTY_GROUP: u32 = 5;
 
+/// All but /sys.
 pub(crate) fn mount(
-    staging: &Staging,
     inside: &Inside<'_>,
+    masks: &Masks,
     launch: &Launch,
 ) -> std::result::Result<(), IsolateError> {
-    let masks = Masks::new(staging).map_err(mounting("masks"))?;
-    mount_proc(inside, &masks).map_err(mounting("/proc"))?;
-    mount_sys(inside, &masks).map_err(mounting("/sys"))?;
+    mount_proc(inside, masks).map_err(mounting("/proc"))?;
     mount_dev(inside, launch).map_err(mounting("/dev"))?;
     mount_run(inside, launch).map_err(mounting("/run"))
 }
 
 /// What is laid over hidden places: the null device over files, an empty directory over directories.
-struct Masks {
+pub(crate) struct Masks {
     file: OwnedFd,
     directory: OwnedFd,
 }
 
 impl Masks {
-    fn new(staging: &Staging) -> Result<Self> {
+    pub(crate) fn new(staging: &Staging) -> Result<Self> {
         make_device(&staging.tree, "null", 1, 3)?;
         staging.directory("empty")?;
         Ok(Self { file: staging.open("null")?, directory: staging.open("empty")? })
@@ -103,8 +102,8 @@ fn mount_proc(inside: &Inside<'_>, masks: &Masks) -> Result<()> {
     HIDDEN_DIRECTORIES.iter().try_for_each(|path| masks.hide_directory(&tree, path))
 }
 
-/// A new instance shows the network devices of the sandbox, not the host's.
-fn mount_sys(inside: &Inside<'_>, masks: &Masks) -> Result<()> {
+/// A new instance shows the devices of the network namespace it is mounted in.
+pub(crate) fn mount_sys(inside: &Inside<'_>, masks: &Masks) -> Result<()> {
     let tree = new_mount("sysfs", &[], CLOSED | MountAttrFlags::MOUNT_ATTR_RDONLY)?;
     attach_over(&tree, inside.directory(Path::new("/sys"))?)?;
     HIDDEN_IN_SYS.iter().try_for_each(|path| masks.hide_directory(&tree, path))
