@@ -24,6 +24,9 @@ use crate::oci::{self, Descriptor, ImageManifest, Index};
 use crate::tarball::{Entry, Kind, Time, Writer};
 use crate::{Digest, Image, ImageError, ImageStore, LayerId, PackOptions, Platform, RegistryName, pack};
 
+/// The last second RFC 3339 can write.
+const YEAR_9999_END: u64 = 253_402_300_799;
+
 /// How to export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExportOptions {
@@ -98,7 +101,9 @@ impl ImageStore {
         for layer in &image.layers {
             newest = newest.max(self.layer(layer)?.map_or(0, |record| record.created));
         }
-        Ok(humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(newest)).to_string())
+        // What lies beyond cannot be written; only a damaged record says so.
+        let newest = Duration::from_secs(newest.min(YEAR_9999_END));
+        Ok(humantime::format_rfc3339_seconds(UNIX_EPOCH + newest).to_string())
     }
 
     /// Packs a layer into a file, to know its digest and size before it goes into the archive.

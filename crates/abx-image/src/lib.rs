@@ -24,7 +24,7 @@ mod oci;
 pub mod pack;
 pub mod registry;
 pub mod store;
-pub mod tarball;
+mod tarball;
 pub mod unpack;
 
 pub use digest::Digest;
