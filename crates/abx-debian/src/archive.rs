@@ -76,7 +76,7 @@ impl Archive<'_> {
     }
 
     async fn suite(&self, part: ArchivePart, name: &str) -> Result<Suite, DebianError> {
-        let url = format!("{}/dists/{name}/InRelease", self.base(part));
+        let url = format!("{}/dists/{name}/InRelease", self.mirrors.base(part));
         let text = self.downloads.text(&url, "release file").await?;
         let suite = self.verify(part, name, text.clone()).await?;
         suite.release_file.check(name, self.now).map_err(self.unfit(part, name))?;
@@ -89,7 +89,7 @@ impl Archive<'_> {
         let signed = Checksum::of(text.as_bytes());
         let verified = blocking(move || keyring.verify(&text, now)).await;
         let verified = verified.map_err(|source| DebianError::Signature {
-            mirror: shown(self.base(part)),
+            mirror: shown(self.mirrors.base(part)),
             suite: name.to_owned(),
             source,
         })?;
@@ -102,7 +102,7 @@ impl Archive<'_> {
         part: ArchivePart,
         name: &str,
     ) -> impl FnOnce(crate::release_file::ReleaseFault) -> DebianError {
-        let (mirror, suite) = (shown(self.base(part)), name.to_owned());
+        let (mirror, suite) = (shown(self.mirrors.base(part)), name.to_owned());
         move |source| DebianError::ReleaseFile { mirror, suite, source }
     }
 
@@ -156,7 +156,7 @@ impl Archive<'_> {
                 suite.release_file.file(&self.index_path(compression)).map(|checksum| (compression, checksum))
             });
         let (compression, checksum) = found.ok_or_else(|| DebianError::NoIndex {
-            mirror: shown(self.base(suite.part)),
+            mirror: shown(self.mirrors.base(suite.part)),
             suite: suite.name.clone(),
             architecture: self.architecture,
         })?;
@@ -174,14 +174,6 @@ impl Archive<'_> {
     }
 
     fn index_url(&self, suite: &Suite, path: &str) -> String {
-        format!("{}/dists/{}/{path}", self.base(suite.part), suite.name)
-    }
-
-    /// The base address of one of the two archives.
-    pub(crate) fn base(&self, part: ArchivePart) -> &str {
-        match part {
-            ArchivePart::Main => &self.mirrors.archive,
-            ArchivePart::Security => &self.mirrors.security,
-        }
+        format!("{}/dists/{}/{path}", self.mirrors.base(suite.part), suite.name)
     }
 }

@@ -1,6 +1,5 @@
 //! From a release's name to its image.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,13 +11,13 @@ use crate::architecture::Architecture;
 use crate::archive::{Archive, KeptSuite, Suite};
 use crate::closure::closure;
 use crate::configure::{self, Unconfigured};
-use crate::digest::{Checksum, sha256_hex};
+use crate::digest::sha256_hex;
 use crate::download::{Downloads, Wanted, blocking, shown};
 use crate::error::DebianError;
-use crate::index::{Index, IndexText};
+use crate::index::{Entry, Index, IndexText};
 use crate::keyring::Keyring;
 use crate::packages::{Package, unpack_all};
-use crate::release::{ArchivePart, Release};
+use crate::release::Release;
 use crate::rooted::Rooted;
 use crate::settings::{BootstrapSettings, Mirrors};
 use crate::slim::{PathRules, SLIM, WHOLE};
@@ -155,8 +154,11 @@ impl<'a> Bootstrap<'a> {
     /// Decides on the packages.
     pub(crate) async fn plan(&self, suites: Vec<Suite>) -> Result<Plan, DebianError> {
         let texts = self.archive().indexes(&suites, self.progress).await?;
-        let (archive, security) = (self.mirrors.archive.clone(), self.mirrors.security.clone());
-        let packages = blocking(move || choose(&texts, &Mirrors { archive, security })).await?;
+        let mirrors = self.mirrors.clone();
+        // An image whose apt speaks https needs something to check certificates with.
+        let https = self.settings.public_mirrors().archive.starts_with("https:");
+        let also: &[&str] = if https { &["ca-certificates"] } else { &[] };
+        let packages = blocking(move || choose(&texts, also, &mirrors)).await?;
         Ok(Plan { suites, packages })
     }
 
@@ -268,36 +270,29 @@ impl Plan {
 }
 
 /// The packages of a base system, by name.
-fn choose(texts: &[IndexText], mirrors: &Mirrors) -> Result<Vec<Package>, DebianError> {
+fn choose(texts: &[IndexText], also: &[&str], mirrors: &Mirrors) -> Result<Vec<Package>, DebianError> {
     let index = Index::read(texts);
-    let chosen: BTreeMap<_, _> = closure(&index).map_err(|missing| DebianError::NoPackage {
+    let chosen = closure(&index, also).map_err(|missing| DebianError::NoPackage {
         package: missing.package,
         needed_by: missing.needed_by,
     })?;
-    chosen
-        .values()
-        .map(|entry| {
-            let base = match entry.part {
-                ArchivePart::Main => &mirrors.archive,
-                ArchivePart::Security => &mirrors.security,
-            };
-            let unusable = || DebianError::Package {
-                package: entry.name.to_owned(),
-                reason: "its place in the archive or its checksum cannot be read".to_owned(),
-            };
-            let (path, checksum): (_, Checksum) =
-                entry.filename().zip(entry.checksum()).ok_or_else(unusable)?;
-            Ok(Package {
-                name: entry.name.to_owned(),
-                version: entry.version.to_owned(),
-                wanted: Wanted {
-                    subject: format!("the package {} {}", entry.name, entry.version),
-                    url: format!("{base}/{path}"),
-                    checksum,
-                },
-            })
-        })
-        .collect()
+    chosen.values().map(|entry| package(entry, mirrors)).collect()
+}
+
+fn package(entry: &Entry<'_>, mirrors: &Mirrors) -> Result<Package, DebianError> {
+    let (Some(path), Some(checksum)) = (entry.filename(), entry.checksum()) else {
+        let reason = "its place in the archive or its checksum cannot be read".to_owned();
+        return Err(DebianError::Package { package: entry.name.to_owned(), reason });
+    };
+    Ok(Package {
+        name: entry.name.to_owned(),
+        version: entry.version.to_owned(),
+        wanted: Wanted {
+            subject: format!("the package {} {}", entry.name, entry.version),
+            url: format!("{}/{path}", mirrors.base(entry.part)),
+            checksum,
+        },
+    })
 }
 
 fn seconds_now() -> u64 {

@@ -20,15 +20,15 @@ pub(crate) struct Missing {
     pub(crate) needed_by: Option<String>,
 }
 
-/// The essential and required packages, `apt`, and all they depend on, by name.
-pub(crate) fn closure<'a>(index: &Index<'a>) -> Result<BTreeMap<&'a str, Entry<'a>>, Missing> {
+/// The essential and required packages, `apt`, those of `also`, and all they depend on, by name.
+pub(crate) fn closure<'a>(index: &Index<'a>, also: &[&str]) -> Result<BTreeMap<&'a str, Entry<'a>>, Missing> {
     let mut selection = Selection { index, chosen: BTreeMap::new(), pending: VecDeque::new() };
     for entry in index.entries() {
         if entry.essential || entry.priority == Priority::Required {
             selection.choose(*entry);
         }
     }
-    for name in EXTRA {
+    for name in EXTRA.iter().chain(also) {
         let missing = || Missing { package: (*name).to_owned(), needed_by: None };
         selection.choose(*index.get(name).ok_or_else(missing)?);
     }
@@ -129,7 +129,7 @@ mod tests {
 
     fn check(suites: &[IndexText], expect: Result<&[&str], (&str, Option<&str>)>) {
         let index = Index::read(suites);
-        match (closure(&index), expect) {
+        match (closure(&index, &[]), expect) {
             (Ok(chosen), Ok(expect)) => {
                 let found: Vec<_> =
                     chosen.values().map(|entry| format!("{}={}", entry.name, entry.version)).collect();

@@ -74,7 +74,7 @@ fn status(package: &Unpacked) -> String {
 
 /// The files of `triggers/`: who wants to hear of what.
 fn interests(packages: &[Unpacked]) -> BTreeMap<String, String> {
-    let mut files = BTreeMap::from([("File".to_owned(), String::new())]);
+    let mut files = BTreeMap::<String, String>::new();
     for package in packages {
         let texts = package.control_files.iter().filter(|file| file.name == "triggers");
         for line in texts.flat_map(|file| file.content.split(|byte| *byte == b'\n')) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::architecture::Architecture;
 use crate::error::DebianError;
 use crate::release::Release;
-use crate::rooted::Rooted;
+use crate::rooted::{Attributes, Rooted};
 use crate::settings::Mirrors;
 use crate::slim::PathRules;
 
@@ -50,6 +50,10 @@ pub(crate) fn write_settings(
     if !slim.is_empty() {
         files.push(("etc/dpkg/dpkg.cfg.d/slim", &slim, 0o644));
     }
+    let locks = Path::new("run/lock");
+    root.directory(locks)
+        .and_then(|_| root.set_directory(locks, Attributes { uid: 0, gid: 0, mode: 0o1777, mtime: 0 }))
+        .map_err(DebianError::file("make", locks))?;
     files.extend(EMPTY.iter().map(|path| (*path, "", 0o644)));
     for (path, content, mode) in files {
         root.write(path, content, mode).map_err(DebianError::file("write", Path::new(path)))?;

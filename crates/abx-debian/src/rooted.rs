@@ -59,10 +59,10 @@ impl Rooted {
         Ok(rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?)
     }
 
-    /// Makes a symbolic link where nothing is.
+    /// Makes a symbolic link where nothing is, or the same link.
     pub(crate) fn symlink(&self, target: &str, path: &str) -> io::Result<()> {
         let (parent, name) = self.split(path)?;
-        Ok(rustix::fs::symlinkat(target, &parent, &name)?)
+        symlink_at(target.as_bytes(), &parent, &name)
     }
 
     fn split(&self, path: &str) -> io::Result<(OwnedFd, std::ffi::OsString)> {
@@ -97,6 +97,18 @@ pub(crate) fn make_directory(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
 pub(crate) fn create_file(parent: &OwnedFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(0o600))?))
+}
+
+/// Makes a symbolic link where nothing is, or the same link: packages bring `bin -> usr/bin` themselves.
+pub(crate) fn symlink_at(target: &[u8], parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    match rustix::fs::symlinkat(target, parent, name) {
+        Err(rustix::io::Errno::EXIST) if is_link_to(parent, name, target) => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+fn is_link_to(parent: &OwnedFd, name: &OsStr, target: &[u8]) -> bool {
+    rustix::fs::readlinkat(parent, name, Vec::new()).is_ok_and(|found| found.as_bytes() == target)
 }
 
 /// Removes a file or link; its absence is no failure.

@@ -6,6 +6,8 @@ use std::time::Duration;
 use abx_core::Home;
 use abx_core::host::{DebianMirrors, HostNetwork};
 
+use crate::release::ArchivePart;
+
 /// How long a base system is reused without asking the archive whether it has changed.
 pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -53,6 +55,16 @@ impl BootstrapSettings {
 pub(crate) struct Mirrors {
     pub(crate) archive: String,
     pub(crate) security: String,
+}
+
+impl Mirrors {
+    /// The base address of one of the two archives.
+    pub(crate) fn base(&self, part: ArchivePart) -> &str {
+        match part {
+            ArchivePart::Main => &self.archive,
+            ArchivePart::Security => &self.security,
+        }
+    }
 }
 
 /// Mirrors keep the security archive beside the other one, as `debian-security`.

@@ -299,3 +299,97 @@ fn a_signature_counts_for_its_keyring_only() {
     std::fs::write(&path, "nonsense").expect("write");
     assert!(keyring.add_file(&path).is_err());
 }
+
+/// An image and the record of a bootstrap that gave it so many seconds ago.
+fn remember(
+    context: &Context,
+    suites: Vec<crate::archive::KeptSuite>,
+    seconds_ago: u64,
+) -> abx_image::ImageId {
+    let store = abx_image::ImageStore::open(&context.settings.home);
+    let id = abx_image::LayerId("a".repeat(64));
+    let staged = store.begin_layer().expect("begin");
+    staged.publish(id.clone(), &abx_image::LayerRecord::new("test")).expect("publish");
+    let origin = abx_image::Origin::Archive {
+        release: context.release.to_string(),
+        date: String::new(),
+        packages: Vec::new(),
+    };
+    let image = store.put_image(vec![id], abx_image::ImageConfig::default(), origin).expect("image");
+    let now = u64::from(pgp::types::Timestamp::now().as_secs());
+    let architecture = crate::architecture::Architecture::of_host().expect("known").debian;
+    let state = crate::state::State { checked: now - seconds_ago, suites, image: image.id.clone() };
+    let file = crate::state::StateFile::new(&context.release, architecture, &context.settings);
+    file.save(&state).expect("save");
+    image.id
+}
+
+/// Keeps the warnings.
+#[derive(Default)]
+struct Warnings(std::sync::Mutex<Vec<String>>);
+
+impl abx_core::Progress for Warnings {
+    fn event(&self, event: abx_core::Event) {
+        if let abx_core::Event::Warning(text) = event {
+            self.0.lock().expect("lock").push(text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fresh_image_is_reused_without_network() {
+    let mut context = Context::new().await;
+    context.archive.stop();
+    let id = remember(&context, Vec::new(), 60);
+    let image = bootstrap(&context.release, &context.settings, &Silent).await.expect("reused");
+    assert_eq!(image.id, id);
+    remember(&context, Vec::new(), 30 * 24 * 60 * 60);
+    context.settings.offline = true;
+    assert_eq!(bootstrap(&context.release, &context.settings, &Silent).await.expect("offline").id, id);
+}
+
+#[tokio::test]
+async fn an_old_image_serves_where_the_network_fails_but_not_where_a_signature_does() {
+    let context = Context::new().await;
+    let id = remember(&context, Vec::new(), 3 * 24 * 60 * 60);
+    let foreign = sign(&new_key(), "Codename: bookworm\n");
+    let path = "/debian/dists/bookworm/InRelease";
+    context.archive.put(path, foreign.into_bytes());
+    assert_eq!(context.fails().await.code().as_str(), "E7012");
+    context.archive.stop();
+    tokio::task::yield_now().await;
+    let warnings = Warnings::default();
+    let image = bootstrap(&context.release, &context.settings, &warnings).await.expect("the old one");
+    assert_eq!(image.id, id);
+    let warnings = warnings.0.into_inner().expect("lock");
+    assert!(warnings.len() == 1 && warnings[0].contains("current 3 days ago"), "{warnings:?}");
+}
+
+#[tokio::test]
+async fn an_unchanged_archive_gives_the_same_image() {
+    let context = Context::new().await;
+    let suites = Bootstrap::new(&context.release, &context.settings, &Silent).expect("client").suites().await;
+    let kept: Vec<_> = suites.expect("suites").iter().map(Into::into).collect();
+    let id = remember(&context, kept.clone(), 3 * 24 * 60 * 60);
+    // Nothing but the release files is needed to see that nothing has changed.
+    context.archive.remove(APT);
+    assert_eq!(bootstrap(&context.release, &context.settings, &Silent).await.expect("same").id, id);
+    context.archive.stop();
+    assert_eq!(bootstrap(&context.release, &context.settings, &Silent).await.expect("fresh again").id, id);
+}
+
+#[tokio::test]
+async fn offline_the_cache_is_enough() {
+    let mut context = Context::new().await;
+    let suites = Bootstrap::new(&context.release, &context.settings, &Silent).expect("client").suites().await;
+    let kept: Vec<_> = suites.expect("suites").iter().map(Into::into).collect();
+    if is_root() {
+        context.unpack().await.expect("online");
+        std::fs::remove_dir_all(context.root()).expect("remove");
+        remember(&context, kept, 3 * 24 * 60 * 60);
+        context.archive.stop();
+        context.settings.offline = true;
+        assert_eq!(context.unpack().await.expect("offline").len(), 2);
+        assert!(context.root().join("bin/tool").exists());
+    }
+}

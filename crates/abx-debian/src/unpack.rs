@@ -70,7 +70,8 @@ pub(crate) fn unpack(
     };
     read_control(&deb, &mut unpacked).map_err(|error| damaged(error.to_string()))?;
     let conffiles = conffile_names(&unpacked);
-    let mut unpacker = Unpacker { root, rules, conffiles, open: HashMap::new(), unpacked };
+    let mut unpacker =
+        Unpacker { root, rules, conffiles, open: HashMap::new(), buffer: vec![0; COPY_BUFFER], unpacked };
     let mut archive = deb.data().map_err(|error| damaged(error.to_string()))?;
     for entry in archive.entries().map_err(|error| damaged(error.to_string()))? {
         let mut entry = entry.map_err(|error| damaged(error.to_string()))?;
@@ -131,6 +132,7 @@ struct Unpacker<'a> {
     rules: &'a PathRules,
     conffiles: HashSet<PathBuf>,
     open: HashMap<PathBuf, Rc<OwnedFd>>,
+    buffer: Vec<u8>,
     unpacked: Unpacked,
 }
 
@@ -174,7 +176,7 @@ impl Unpacker<'_> {
             }
             EntryType::Symlink => {
                 let target = entry.link_name_bytes().ok_or(Fault::Damaged("a link without a target"))?;
-                rustix::fs::symlinkat(target.as_ref(), &*parent, &name)?;
+                rooted::symlink_at(&target, &parent, &name)?;
                 rooted::set_link(&*parent, &name, attributes)?;
             }
             EntryType::Link => {
@@ -193,17 +195,16 @@ impl Unpacker<'_> {
     /// Copies a file's content; of a configuration file also the digest.
     fn copy(&mut self, content: &mut impl Read, mut file: &File, path: &Path) -> io::Result<()> {
         let mut digest = self.conffiles.contains(path).then(Md5::new);
-        let mut buffer = vec![0; COPY_BUFFER];
         loop {
-            let length = match content.read(&mut buffer) {
+            let length = match content.read(&mut self.buffer) {
                 Ok(0) => break,
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            file.write_all(&buffer[..length])?;
+            file.write_all(&self.buffer[..length])?;
             if let Some(digest) = &mut digest {
-                digest.update(&buffer[..length]);
+                digest.update(&self.buffer[..length]);
             }
         }
         if let Some(digest) = digest {
