@@ -106,3 +106,41 @@ impl Fault for ClientError {
         vec![hint.to_owned()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_have_their_code() {
+        let refused = |code, path, exit_status| {
+            let error = CallError { code, message: "m".to_owned(), exit_status };
+            let error = ClientError::refused("call", path, error);
+            (error.code(), error.exit_status())
+        };
+        let file = Some("/f");
+        let rows = [
+            (ErrorCode::NotFound, file, None, (Code::FileNotFound, None)),
+            (ErrorCode::PermissionDenied, file, None, (Code::FilePermission, None)),
+            (ErrorCode::ResourceExhausted, file, None, (Code::FileSize, None)),
+            (ErrorCode::NotFound, None, None, (Code::GuestRefused, None)),
+            (ErrorCode::Internal, file, None, (Code::GuestRefused, None)),
+            (ErrorCode::DeadlineExceeded, None, None, (Code::ExecTimeout, None)),
+            (ErrorCode::InvalidArgument, None, Some(127), (Code::Execution, Some(127))),
+            (ErrorCode::InvalidArgument, None, Some(126), (Code::Execution, Some(126))),
+        ];
+        for (code, path, exit_status, expect) in rows {
+            assert_eq!(refused(code, path, exit_status), expect, "{code:?} {path:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_there_is_unreachable() {
+        let directory = std::env::temp_dir().join("abx-no-such-directory");
+        let client = crate::Client::new(directory.join("guest.sock"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+        let error = runtime.block_on(client.health()).expect_err("nobody listens");
+        assert_eq!(error.code(), Code::Unreachable);
+        assert!(!error.hints().is_empty());
+    }
+}

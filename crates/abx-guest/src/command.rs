@@ -50,10 +50,35 @@ pub(crate) enum Ends {
     Pty(Channel),
 }
 
+/// Why a process does not run.
+#[derive(Debug)]
+pub(crate) enum SpawnError {
+    NotFound,
+    NotExecutable,
+    /// No pipe, no terminal, no process to be had, or no right to become the user.
+    Io(io::Error),
+}
+
+impl From<io::Error> for SpawnError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl SpawnError {
+    /// From `execve`'s error. It has no EPERM of its own: that one is about becoming the user.
+    fn of_exec(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP) => Self::NotFound,
+            Some(libc::EACCES | libc::EISDIR | libc::ENOEXEC) => Self::NotExecutable,
+            _ => Self::Io(error),
+        }
+    }
+}
+
 impl Command<'_> {
-    /// Starts it. An error is that of `execve`, so `NotFound` and `PermissionDenied` tell a missing program
-    /// from one that may not be executed; the directory must exist.
-    pub(crate) fn spawn(self, guest: &Guest) -> io::Result<Child> {
+    /// Starts it. The directory must exist.
+    pub(crate) fn spawn(self, guest: &Guest) -> Result<Child, SpawnError> {
         let mut command = std::process::Command::new(self.program);
         command.args(self.args).env_clear().envs(self.env).current_dir(self.directory);
         let ends = match self.terminal {
@@ -67,7 +92,8 @@ impl Command<'_> {
         };
         // SAFETY: `Becoming::apply` makes system calls only; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(move || becoming.apply()) };
-        let pid = Pid::from_raw(command.spawn()?.id().cast_signed()).expect("a child has a number");
+        let child = command.spawn().map_err(SpawnError::of_exec)?;
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
         Ok(Child { pid, end: guest.reaper.watch(pid), ends })
     }
 }

@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use rustix::process::Pid;
 use tokio::time::{Instant, sleep_until};
 
-use crate::command::{Child, Command, Ends, Terminal};
+use crate::command::{Child, Command, Ends, SpawnError, Terminal};
 use crate::files::compose::read_json;
 use crate::guest::Guest;
 use crate::http::error::json;
@@ -38,10 +38,17 @@ pub(crate) async fn exec(guest: &Rc<Guest>, request: Request<Incoming>) -> Resul
         user: &user,
         terminal: Terminal::None { stdin: false },
     };
-    let child = command
-        .spawn(guest)
-        .map_err(|error| HttpError::io(&format!("error starting {}", guest.shell()), &error))?;
+    let child = command.spawn(guest).map_err(|error| explain(guest.shell(), error))?;
     Ok(json(StatusCode::OK, &finish(child, deadline).await))
+}
+
+fn explain(shell: &str, error: SpawnError) -> HttpError {
+    let what = match error {
+        SpawnError::NotFound => "not found".to_owned(),
+        SpawnError::NotExecutable => "not executable".to_owned(),
+        SpawnError::Io(error) => error.to_string(),
+    };
+    HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, format!("error starting shell '{shell}': {what}"))
 }
 
 async fn finish(child: Child, deadline: Instant) -> ExecResponse {

@@ -212,4 +212,26 @@ mod tests {
             assert_eq!(decoder.next_frame(), Err(expect));
         }
     }
+
+    #[test]
+    fn noise_is_refused_and_never_a_panic() {
+        let mut state = 1_u64;
+        for length in 0..2000 {
+            let noise: Vec<u8> = (0..length % 97)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    // Small numbers make likely flags and lengths.
+                    (state >> 33) as u8 & if length % 2 == 0 { 0x07 } else { 0xff }
+                })
+                .collect();
+            let mut decoder = FrameDecoder::default();
+            decoder.push(&noise);
+            while let Ok(Some(frame)) = decoder.next_frame() {
+                if let Frame::Message(payload) = frame {
+                    let _ = decode::<StartResponse>(Codec::Proto, &payload);
+                    let _ = decode::<StartResponse>(Codec::Json, &payload);
+                }
+            }
+        }
+    }
 }

@@ -124,7 +124,8 @@ impl Timestamp {
             None => 0,
         };
         if let Some((hours, minutes)) = zone.get(1..).and_then(|offset| offset.split_once(':')) {
-            let offset = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
+            let offset =
+                i64::from(hours.parse::<u8>().ok()?) * 3600 + i64::from(minutes.parse::<u8>().ok()?) * 60;
             seconds -= if zone.starts_with('-') { -offset } else { offset };
         }
         Some(Self { seconds, nanos })

@@ -119,3 +119,44 @@ pub struct ArchiveReport {
     /// Entries left out: devices, pipes, names that leave the directory.
     pub skipped: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The wire of generation 1. A daemon in a running sandbox is older than a later host: fields may be
+    /// added here, but what changes or drops one of these lines is a new generation.
+    #[test]
+    fn the_surface_of_this_generation_is_frozen() {
+        assert_eq!(GENERATION, 1);
+        let activity = Activity { active_calls: 1, open_streams: 2, processes: 3, idle_seconds: 0.5 };
+        let startup =
+            Startup { state: StartupState::Exited, pid: Some(7), exit_code: Some(1), tail: "t".to_owned() };
+        let request = ExecRequest { command: "c".to_owned(), user: Some("u".to_owned()), timeout: 1.5 };
+        let response = ExecResponse { exit_code: 137, timed_out: true, output: "o".to_owned() };
+        let report = ArchiveReport { entries: 1, bytes: 2, skipped: vec!["s".to_owned()] };
+        let info = Info { env: vec![("K".to_owned(), "V".to_owned())], ..Info::default() };
+        let rows = [
+            (
+                serde_json::to_string(&activity),
+                r#"{"active_calls":1,"open_streams":2,"processes":3,"idle_seconds":0.5}"#,
+            ),
+            (serde_json::to_string(&startup), r#"{"state":"exited","pid":7,"exit_code":1,"tail":"t"}"#),
+            (serde_json::to_string(&Startup::default()), r#"{"state":"none","tail":""}"#),
+            (serde_json::to_string(&request), r#"{"command":"c","user":"u","timeout":1.5}"#),
+            (serde_json::to_string(&response), r#"{"exit_code":137,"timed_out":true,"output":"o"}"#),
+            (serde_json::to_string(&report), r#"{"entries":1,"bytes":2,"skipped":["s"]}"#),
+            (
+                serde_json::to_string(&info),
+                concat!(
+                    r#"{"generation":0,"version":"","envd_version":"","sandbox_id":"","template":"","#,
+                    r#""hostname":"","capabilities":[],"user":"","workdir":"","shell":"","#,
+                    r#""env":[["K","V"]],"uptime_seconds":0.0}"#
+                ),
+            ),
+        ];
+        for (seen, expect) in rows {
+            assert_eq!(seen.expect("json"), expect);
+        }
+    }
+}

@@ -23,6 +23,8 @@ use crate::users::User;
 
 /// A stream that is idle for this long gets a keepalive, unless the caller asks for another interval.
 const KEEPALIVE: Duration = Duration::from_secs(90);
+/// Longer wishes are no different from none, and clocks overflow.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
 /// What a call's headers say.
 pub(crate) struct Call {
@@ -35,13 +37,13 @@ pub(crate) struct Call {
 impl Call {
     fn new(codec: Codec, headers: &HeaderMap) -> Self {
         let number = |name| headers.get(name)?.to_str().ok()?.parse::<u64>().ok();
-        let deadline = number("connect-timeout-ms").filter(|millis| *millis > 0);
+        let timeout = number("connect-timeout-ms").filter(|millis| *millis > 0).map(Duration::from_millis);
         Self {
             codec,
-            deadline: deadline.and_then(|millis| Instant::now().checked_add(Duration::from_millis(millis))),
+            deadline: timeout.map(|timeout| Instant::now() + timeout.min(LONGEST)),
             keepalive: number("keepalive-ping-interval")
                 .filter(|seconds| *seconds > 0)
-                .map_or(KEEPALIVE, Duration::from_secs),
+                .map_or(KEEPALIVE, |seconds| Duration::from_secs(seconds).min(LONGEST)),
             user: basic_user(headers),
         }
     }

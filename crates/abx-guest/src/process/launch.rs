@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::time::Instant;
 
 use super::{Outputs, Process, Stdin, pump};
-use crate::command::{Command, Ends, Terminal};
+use crate::command::{Command, Ends, SpawnError, Terminal};
 use crate::files::path::{self, PathError};
 use crate::guest::Guest;
 use crate::users::User;
@@ -117,12 +117,11 @@ fn directory(guest: &Guest, wanted: Option<&str>, user: &User) -> Result<PathBuf
     if directory.is_dir() { Ok(directory) } else { Err(LaunchError::NoDirectory(directory)) }
 }
 
-fn explain(program: &str, error: io::Error) -> LaunchError {
+fn explain(program: &str, error: SpawnError) -> LaunchError {
     let program = program.to_owned();
-    match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => LaunchError::NotFound(program),
-        io::ErrorKind::PermissionDenied | io::ErrorKind::IsADirectory => LaunchError::NotExecutable(program),
-        _ if error.raw_os_error() == Some(libc::ENOEXEC) => LaunchError::NotExecutable(program),
-        _ => LaunchError::Io(program, error),
+    match error {
+        SpawnError::NotFound => LaunchError::NotFound(program),
+        SpawnError::NotExecutable => LaunchError::NotExecutable(program),
+        SpawnError::Io(error) => LaunchError::Io(program, error),
     }
 }

@@ -250,6 +250,41 @@ fn a_disconnect_leaves_the_process_alone_and_a_late_listener_learns_the_end() {
 }
 
 #[test]
+fn a_listener_that_leaves_an_idle_process_is_noticed() {
+    let guest = TestGuest::start();
+    run(async {
+        let stream = guest.client.start(shell("exec sleep 67")).await.expect("start");
+        let pid = stream.pid();
+        drop(stream);
+        for _ in 0..250 {
+            let activity = guest.client.activity().await.expect("activity");
+            if activity.open_streams == 0 {
+                assert_eq!(activity.processes, 1);
+                return guest.client.signal(pid, 9).await.expect("kill");
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("the stream is still open");
+    });
+}
+
+#[test]
+fn two_listeners_see_the_same() {
+    let guest = TestGuest::start();
+    run(async {
+        let request = ProcessRequest { stdin: true, ..shell("read line; seq 100000") };
+        let mut first = guest.client.start(request).await.expect("start");
+        let mut second = guest.client.connect(first.pid(), false).await.expect("connect");
+        first.send_stdin(Bytes::from_static(b"go\n")).await.expect("send");
+        let (first, second) = tokio::join!(finish(&mut first), finish(&mut second));
+        let (first, second) = (first.expect("end"), second.expect("end"));
+        assert_eq!(first.stdout.len(), 588_895);
+        assert!(first.stdout == second.stdout);
+        assert_eq!(first.exit, second.exit);
+    });
+}
+
+#[test]
 fn a_process_has_its_own_environment_and_no_other() {
     let guest = TestGuest::start();
     run(async {
