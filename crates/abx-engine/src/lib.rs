@@ -1,1 +1,39 @@
-//! Image and settings in, Sandbox out: monitor, lifecycle, probes, state on disk
+//! Image and settings in, running sandbox out.
+//!
+//! There is no daemon. [`create`](create::create) starts one *monitor* process for each sandbox (the same
+//! executable under another name); it owns that sandbox's life: launch, readiness, timeouts, health, port
+//! forwards, clean-up. Every other `abx` process reads the state directory and talks to the daemon inside
+//! through `guest.sock`, or to the monitor through `control.sock`.
+//!
+//! ```text
+//! sandboxes/<id>/            appears by rename, complete
+//!   lock                     locked by the monitor while it lives: the one test of liveness
+//!   sandbox.json             the record; only the monitor writes it
+//!   guest.sock               the daemon inside
+//!   control.sock             the monitor: kill, pause, resume
+//!   log.jsonl                output of the startup command
+//!   disk.ext4                the writable layer
+//! ```
+//!
+//! In reading order: [`settings`], [`id`], [`record`], [`registry`], [`create`], `monitor`, [`control`],
+//! [`disk`], [`clean`].
+//!
+//! **Architecture Invariant:** this crate knows images and settings, never templates or references.
+
+pub mod clean;
+pub mod control;
+pub mod create;
+pub mod disk;
+mod error;
+pub mod guest_program;
+pub mod id;
+pub mod monitor;
+pub mod record;
+pub mod registry;
+pub mod settings;
+
+pub use error::EngineError;
+pub use id::SandboxId;
+pub use record::{EndReason, Ended, Health, PortMapping, Record, State};
+pub use registry::{Found, find, list_ended, list_live};
+pub use settings::{PortRequest, SandboxSettings};

@@ -1,1 +1,28 @@
-//! The whole product as a library: one function per user operation
+//! The whole product as a library: one function per user operation.
+//!
+//! A reference becomes a running sandbox in five steps, [`create`]: resolve, plan, build, settle, start.
+//! The command line, a server and a language binding call the same functions and only render what comes back.
+//!
+//! In reading order: [`Context`], [`settings`], [`create`], [`sandbox`], [`template`], [`doctor`].
+//!
+//! **Architecture Invariant:** environment variables are read by [`Context::from_env`] alone.
+
+mod base_image;
+mod context;
+mod create;
+pub mod doctor;
+mod error;
+pub mod host;
+pub mod internal;
+pub mod sandbox;
+pub mod settings;
+pub mod template;
+
+pub use context::Context;
+pub use create::{CreateRequest, create};
+pub use error::Error;
+pub use sandbox::{Info, Sandbox, Status, find, list};
+
+pub use abx_client as client;
+pub use abx_core as core;
+pub use abx_engine::PortRequest;

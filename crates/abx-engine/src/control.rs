@@ -1,0 +1,103 @@
+//! What one may ask of a live sandbox's monitor, and of its limits.
+//!
+//! One JSON object a line each way over `control.sock`: `{"verb":"kill"}`, then `{"ok":true}` or
+//! `{"error":"…"}` when it is done.
+
+use std::path::Path;
+use std::time::Duration;
+
+use abx_core::Home;
+use abx_isolate::Cgroups;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use crate::registry::{dir_of, is_live};
+use crate::{EndReason, EngineError, Record, SandboxId};
+
+/// A request to the monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verb", rename_all = "lowercase")]
+pub(crate) enum Request {
+    Kill,
+    Pause,
+    Resume,
+}
+
+/// Its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Answer {
+    Ok(bool),
+    Error(String),
+}
+
+/// How long a monitor may take to end a sandbox before it is ended without it.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Ends a sandbox; returns when nothing of it is left. Works when its monitor hangs or is gone, too.
+pub async fn kill(home: &Home, id: &SandboxId) -> Result<(), EngineError> {
+    let dir = dir_of(home, id);
+    let answer = tokio::time::timeout(PATIENCE, ask(&dir, Request::Kill)).await;
+    if !matches!(answer, Ok(Ok(_))) && is_live(&dir) {
+        end_monitor(&dir).await?;
+    }
+    // The answer comes a moment before the lock falls.
+    for _ in 0..500 {
+        if !is_live(&dir) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    crate::clean::remove_dead(home, id, Some(EndReason::Killed));
+    Ok(())
+}
+
+/// Freezes a sandbox.
+pub async fn pause(home: &Home, id: &SandboxId) -> Result<(), EngineError> {
+    verb(home, id, Request::Pause).await
+}
+
+/// Lets a frozen sandbox go on.
+pub async fn resume(home: &Home, id: &SandboxId) -> Result<(), EngineError> {
+    verb(home, id, Request::Resume).await
+}
+
+/// How often the kernel has killed a process of the sandbox for its memory limit.
+pub fn memory_kills(id: &SandboxId) -> u64 {
+    Cgroups::open(id.as_str()).map_or(0, |cgroups| cgroups.stats().oom_kills)
+}
+
+async fn verb(home: &Home, id: &SandboxId, request: Request) -> Result<(), EngineError> {
+    match tokio::time::timeout(PATIENCE, ask(&dir_of(home, id), request)).await {
+        Ok(Ok(Answer::Ok(_))) => Ok(()),
+        Ok(Ok(Answer::Error(reason))) => Err(EngineError::MonitorRefused { reason }),
+        Ok(Err(_)) | Err(_) => Err(EngineError::MonitorSilent { id: id.clone() }),
+    }
+}
+
+async fn ask(dir: &Path, request: Request) -> std::io::Result<Answer> {
+    let mut stream = UnixStream::connect(dir.join("control.sock")).await?;
+    let mut line = serde_json::to_vec(&request)?;
+    line.push(b'\n');
+    stream.write_all(&line).await?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).await?;
+    Ok(serde_json::from_str(&answer)?)
+}
+
+/// Ends a monitor that does not answer. Its pid is its own as long as it holds the lock.
+async fn end_monitor(dir: &Path) -> Result<(), EngineError> {
+    let Some(pid) =
+        Record::read(dir).and_then(|record| rustix::process::Pid::from_raw(record.monitor.cast_signed()))
+    else {
+        return Ok(());
+    };
+    let Ok(pidfd) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) else {
+        return Ok(());
+    };
+    if is_live(dir) {
+        let _ = rustix::process::pidfd_send_signal(pidfd, rustix::process::Signal::KILL);
+    }
+    Ok(())
+}

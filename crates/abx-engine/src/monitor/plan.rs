@@ -1,0 +1,154 @@
+//! From settings to what is launched: the daemon as process 1, its descriptors, the files that exist only at
+//! run time.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+
+use abx_isolate::{
+    Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Slots, Upper,
+};
+use abx_protocol::boot::{self, BootConfig, MetricLimits, StartupCommand};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::inherited::Inherited;
+use crate::{EngineError, PortRequest, SandboxSettings, disk, guest_program};
+
+/// Numbers of the daemon's descriptors inside.
+const LISTEN: i32 = 3;
+const CONTROL: i32 = 4;
+const CONFIG: i32 = 5;
+const LOG: i32 = 6;
+
+/// What is launched, and our ends of what it talks to.
+pub(super) struct Plan {
+    pub launch: Launch,
+    pub relays: Relays,
+    /// Where others reach this monitor.
+    pub control: UnixListener,
+    /// Our end of the daemon's control socket.
+    pub guest: UnixStream,
+    /// Uid range and address; free again when dropped.
+    pub slot: Slot,
+    /// The descriptors that `launch` names; they must outlive the launch.
+    _handed: Vec<OwnedFd>,
+}
+
+impl Plan {
+    pub(super) fn new(inherited: &Inherited) -> Result<Self, EngineError> {
+        let Inherited { home, dir, id, settings, .. } = inherited;
+        let slot = Slots::of_host()?.take()?;
+        let disk = dir.join("disk.ext4");
+        disk::create(home, settings.disk, &disk)?;
+        // Relative names: a socket's path may have 107 bytes only, wherever the home is.
+        std::env::set_current_dir(dir).map_err(EngineError::state(dir))?;
+        let listen = UnixListener::bind("guest.sock").map_err(EngineError::state(dir))?;
+        let control = UnixListener::bind("control.sock").map_err(EngineError::state(dir))?;
+        let (guest, guest_end) = UnixStream::pair().map_err(EngineError::state(dir))?;
+        let config = boot_config(id.as_str(), settings).map_err(EngineError::state(dir))?;
+        let log = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open("log.jsonl")
+            .map_err(EngineError::state(dir))?;
+        let program = guest_program::installed(home).map_err(EngineError::state(home.store("tools")))?;
+        let handed: Vec<OwnedFd> = vec![listen.into(), guest_end.into(), config.into(), log.into()];
+        let fds = handed.iter().map(AsRawFd::as_raw_fd).zip([LISTEN, CONTROL, CONFIG, LOG]).collect();
+        let launch = Launch {
+            name: id.to_string(),
+            hostname: hostname(id.as_str(), settings),
+            root: Root { layers: settings.layers.clone(), upper: Upper::Disk { image: disk } },
+            ids: slot.ids(),
+            binds: settings.binds.clone(),
+            files: runtime_files(id.as_str(), settings),
+            limits: Limits {
+                cpu: Some(settings.cpu),
+                memory: Some(settings.memory),
+                pids: Some(settings.pids),
+            },
+            network: if settings.network { Network::Veth { slot: slot.number() } } else { Network::None },
+            process: Process {
+                argv: vec!["abx-guest".into()],
+                program: Some(program),
+                env: descriptor_env(),
+                cwd: PathBuf::from("/"),
+                uid: 0,
+                gid: 0,
+                groups: Vec::new(),
+                is_init: true,
+                no_new_privs: false,
+                fds,
+            },
+        };
+        Ok(Self { launch, relays: relays(settings), control, guest, slot, _handed: handed })
+    }
+}
+
+fn descriptor_env() -> Vec<(String, String)> {
+    [(boot::LISTEN_FD, LISTEN), (boot::CONTROL_FD, CONTROL), (boot::CONFIG_FD, CONFIG), (boot::LOG_FD, LOG)]
+        .map(|(name, fd)| (name.to_owned(), fd.to_string()))
+        .into()
+}
+
+/// The daemon's configuration in a memory file: it holds the caller's environment, which no argument list and
+/// no file on disk should.
+fn boot_config(id: &str, settings: &SandboxSettings) -> std::io::Result<File> {
+    let config = BootConfig {
+        sandbox_id: id.to_owned(),
+        template: settings.template.clone(),
+        hostname: hostname(id, settings),
+        env: settings.env.clone(),
+        user: settings.user.clone(),
+        workdir: settings.workdir.clone(),
+        shell: settings.shell.clone(),
+        capabilities: settings.capabilities.clone(),
+        startup_command: settings.startup_command.clone().map(|command| StartupCommand { command }),
+        access_token: None,
+        limits: Some(MetricLimits { cpu: settings.cpu, memory_mb: settings.memory }),
+    };
+    let mut file = File::from(memfd_create("abx-boot", MemfdFlags::CLOEXEC)?);
+    file.write_all(&serde_json::to_vec(&config)?)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// The sandbox's name where it has one that may be a host name, else the first letters of its id.
+fn hostname(id: &str, settings: &SandboxSettings) -> String {
+    let fits = |name: &&String| name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-');
+    settings.name.as_ref().filter(fits).cloned().unwrap_or_else(|| id[..12].to_owned())
+}
+
+fn runtime_files(id: &str, settings: &SandboxSettings) -> Vec<RuntimeFile> {
+    let name = hostname(id, settings);
+    let file = |path: &str, content: String| RuntimeFile { path: PathBuf::from(path), content, mode: 0o644 };
+    let mut files = settings.files.clone();
+    files.extend([
+        file("/etc/hostname", format!("{name}\n")),
+        file(
+            "/etc/hosts",
+            format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback\n"),
+        ),
+    ]);
+    if settings.network {
+        let of_host = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+        files.push(file("/etc/resolv.conf", abx_isolate::resolv_conf(&of_host)));
+    }
+    files
+}
+
+/// What passes between the sandbox's network and the host's.
+fn relays(settings: &SandboxSettings) -> Relays {
+    let address = if settings.public { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+    let forward = |port: &PortRequest| PortForward {
+        listen: SocketAddr::from((address, port.host.unwrap_or(0))),
+        guest: port.guest,
+    };
+    Relays {
+        dns: settings.network,
+        ports: settings.ports.iter().map(forward).collect(),
+        loopback: if settings.network { settings.loopback.clone() } else { Vec::new() },
+    }
+}

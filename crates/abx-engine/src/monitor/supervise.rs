@@ -1,0 +1,135 @@
+//! Looks after a ready sandbox until there is a reason to end it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use abx_client::Client;
+use abx_isolate::{Cgroups, Running, Slot};
+use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::health;
+use super::idle::Idle;
+use super::plan::Plan;
+use crate::control::{Answer, Request};
+use crate::{EndReason, EngineError, Health, Record, State};
+
+/// What the monitor holds beside the process itself.
+pub(super) struct Parts {
+    pub client: Client,
+    /// Our end of the daemon's control socket; while it is open the daemon stays.
+    pub guest: UnixStream,
+    control: UnixListener,
+    /// Its ids and addresses are its own as long as this is held.
+    _slot: Slot,
+}
+
+impl Parts {
+    pub(super) fn new(dir: &Path, plan: Plan) -> Result<Self, EngineError> {
+        let failed = || EngineError::state(dir);
+        plan.control.set_nonblocking(true).map_err(failed())?;
+        plan.guest.set_nonblocking(true).map_err(failed())?;
+        Ok(Self {
+            client: Client::new(dir.join("guest.sock")),
+            guest: UnixStream::from_std(plan.guest).map_err(failed())?,
+            control: UnixListener::from_std(plan.control).map_err(failed())?,
+            _slot: plan.slot,
+        })
+    }
+}
+
+/// A request and where its answer goes.
+type Asked = (Request, UnixStream);
+
+/// Returns why the sandbox is to end. A killer waits for its answer until everything is cleaned up: its
+/// connection closes with this process.
+pub(super) async fn supervise(dir: &Path, running: &Running, parts: Parts, record: &mut Record) -> EndReason {
+    // SAFETY: the borrow keeps the descriptor open as long as the registration lives.
+    let Ok(exited) = (unsafe { AsyncFd::register(running.pidfd()) }) else { return EndReason::Crashed };
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else { return EndReason::Crashed };
+    let (ask, mut asked) = mpsc::channel::<Asked>(8);
+    tokio::spawn(serve(parts.control, ask));
+    let (tell, mut told) = mpsc::channel(1);
+    if let Some(check) = record.settings.healthcheck.clone() {
+        tokio::spawn(health::watch(parts.client.clone(), check, record.settings.user.clone(), tell.clone()));
+    }
+    let end = far_or(record.settings.timeout);
+    let mut idle = Idle::new(record.settings.idle_timeout, parts.client, running.activity().cloned());
+    let freezer = running.cgroups();
+    loop {
+        tokio::select! {
+            _ = exited.readable() => return EndReason::Crashed,
+            _ = terminated.recv() => return EndReason::Killed,
+            () = sleep_until(end) => return EndReason::Timeout,
+            Some((request, stream)) = asked.recv() => match request {
+                Request::Kill => {
+                    // Answered by the end of the connection.
+                    std::mem::forget(stream);
+                    return EndReason::Killed;
+                }
+                Request::Pause => answer(stream, set_paused(dir, freezer, record, true)).await,
+                Request::Resume => {
+                    answer(stream, set_paused(dir, freezer, record, false)).await;
+                    idle.touch();
+                }
+            },
+            Some(health) = told.recv() => set_health(dir, record, health),
+            () = idle.expired(), if record.state == State::Running => {
+                if !record.settings.persistent {
+                    return EndReason::Idle;
+                }
+                if set_paused(dir, freezer, record, true).is_err() {
+                    idle.touch();
+                }
+            }
+        }
+    }
+}
+
+/// `seconds` from now; for 0 a century.
+fn far_or(seconds: u64) -> Instant {
+    const CENTURY: u64 = 100 * 365 * 24 * 3600;
+    Instant::now() + Duration::from_secs(if seconds == 0 { CENTURY } else { seconds })
+}
+
+/// Reads one request from each connection. A slow or silent one holds up nobody.
+async fn serve(control: UnixListener, ask: mpsc::Sender<Asked>) {
+    while let Ok((stream, _)) = control.accept().await {
+        let ask = ask.clone();
+        tokio::spawn(async move {
+            let mut reader = BufReader::new(stream);
+            let mut line = String::new();
+            if timeout(Duration::from_secs(5), reader.read_line(&mut line)).await.is_ok()
+                && let Ok(request) = serde_json::from_str(&line)
+            {
+                let _ = ask.send((request, reader.into_inner())).await;
+            }
+        });
+    }
+}
+
+async fn answer(mut stream: UnixStream, result: Result<(), String>) {
+    let answer = result.map_or_else(Answer::Error, |()| Answer::Ok(true));
+    if let Ok(mut line) = serde_json::to_vec(&answer) {
+        line.push(b'\n');
+        // The asker may be gone; what it asked for is done all the same.
+        let _ = timeout(Duration::from_secs(1), stream.write_all(&line)).await;
+    }
+}
+
+fn set_paused(dir: &Path, freezer: &Cgroups, record: &mut Record, paused: bool) -> Result<(), String> {
+    let result = if paused { freezer.freeze() } else { freezer.thaw() };
+    result.map_err(|error| error.to_string())?;
+    record.state = if paused { State::Paused } else { State::Running };
+    record.write(dir).map_err(|error| error.to_string())
+}
+
+fn set_health(dir: &Path, record: &mut Record, health: Health) {
+    record.health = health;
+    // A record that cannot be written now is written at the next change; the sandbox itself is not affected.
+    let _ = record.write(dir);
+}

@@ -1,0 +1,130 @@
+//! The image at the bottom of a lineage: from its registry, else from the distribution's own archive.
+//!
+//! Once it is in the store it is used as it is, so that creating and building need no network; building with
+//! `no_cache` takes a fresh one. Which image a name stood for is kept in `store/bases/<name>.json`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use abx_core::fs::{Lock, write_atomic};
+use abx_core::{Event, Progress};
+use abx_debian::release::Release;
+use abx_debian::settings::{BootstrapSettings, DEFAULT_MAX_AGE};
+use abx_image::{Image, ImageId, ImageStore, Origin, Platform};
+use abx_source::BaseImage;
+
+use crate::template::BuildOptions;
+use crate::{Context, Error};
+
+/// Finds or fetches the image at the bottom.
+pub(crate) async fn base_image(
+    context: &Context,
+    store: &ImageStore,
+    base: &BaseImage,
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Image, Error> {
+    match base {
+        BaseImage::Image { name, .. } => named(context, store, name, options, progress).await,
+        BaseImage::Stored { name, tag, .. } => {
+            let missing = || Error::NoLocalTemplate { name: name.clone(), tag: tag.clone() };
+            let id = store.lookup(name, tag)?.ok_or_else(missing)?;
+            store.image(&id)?.ok_or_else(missing)
+        }
+    }
+}
+
+async fn named(
+    context: &Context,
+    store: &ImageStore,
+    name: &str,
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Image, Error> {
+    if let Some(image) = known(context, store, name)?.filter(|_| !options.no_cache) {
+        return Ok(image);
+    }
+    let path = context.home.store("locks").join(format!("base-{}", escape(name)));
+    let lock = tokio::task::spawn_blocking(move || Lock::exclusive(&path).map_err(Error::home));
+    let _lock = lock.await.map_err(|error| Error::home(std::io::Error::other(error)))??;
+    // Another process may have fetched it while we waited.
+    if let Some(image) = known(context, store, name)?.filter(|_| !options.no_cache) {
+        return Ok(image);
+    }
+    let image = fetch(context, store, name, options, progress).await?;
+    note(&image, name, progress);
+    write_atomic(&record(context, name), image.id.0.as_bytes()).map_err(Error::home)?;
+    Ok(image)
+}
+
+async fn fetch(
+    context: &Context,
+    store: &ImageStore,
+    name: &str,
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Image, Error> {
+    let release = abx_debian::release_of(name);
+    if options.offline {
+        let Some(release) = release else {
+            return Err(Error::BaseImage {
+                image: name.to_owned(),
+                reason: "it is not in the store, and --offline keeps to this machine".into(),
+                hints: vec!["run once without --offline".into()],
+            });
+        };
+        return bootstrap(context, &release, options, progress).await;
+    }
+    match (abx_image::pull(store, name, &Platform::host(), &context.registries(), progress).await, release) {
+        (Err(error), Some(release)) if error.is_unreachable() => {
+            bootstrap(context, &release, options, progress).await
+        }
+        (result, _) => Ok(result?),
+    }
+}
+
+async fn bootstrap(
+    context: &Context,
+    release: &Release,
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Image, Error> {
+    let settings = BootstrapSettings {
+        home: context.home.clone(),
+        host: context.host.clone(),
+        default_mirror: context.settings.debian_mirror.clone(),
+        keyrings: Vec::new(),
+        offline: options.offline,
+        // Asked for a fresh one: whether it has changed is looked up now.
+        max_age: if options.no_cache { Duration::ZERO } else { DEFAULT_MAX_AGE },
+        helper: context.exe.clone(),
+    };
+    Ok(abx_debian::bootstrap(release, &settings, progress).await?)
+}
+
+/// Says which of the two it was.
+fn note(image: &Image, name: &str, progress: &dyn Progress) {
+    progress.event(Event::Note(match &image.origin {
+        Origin::Registry { digest, .. } => format!("{name}: from its registry, {digest}"),
+        Origin::Archive { release, date, packages } => format!(
+            "{name}: no registry within reach; made from the Debian archive ({release} of {date}, {} packages)",
+            packages.len()
+        ),
+    }));
+}
+
+fn known(context: &Context, store: &ImageStore, name: &str) -> Result<Option<Image>, Error> {
+    match std::fs::read_to_string(record(context, name)) {
+        Ok(id) => Ok(store.image(&ImageId(id))?),
+        Err(_) => Ok(None),
+    }
+}
+
+fn record(context: &Context, name: &str) -> PathBuf {
+    context.home.store("bases").join(escape(name))
+}
+
+/// A name as one path component: `%` and `/` are escaped, everything else a reference may hold is harmless.
+fn escape(name: &str) -> String {
+    name.replace('%', "%25").replace('/', "%2F")
+}

@@ -1,0 +1,51 @@
+//! Reference in, ready sandbox out.
+
+use abx_core::Progress;
+use abx_engine::PortRequest;
+
+use crate::{Context, Error, Sandbox};
+
+/// What a caller may ask for; `None` and empty mean the template's own value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateRequest {
+    /// Any spelling of a template reference.
+    pub reference: String,
+    /// A second way to name the sandbox.
+    pub name: Option<String>,
+    /// On top of the template's environment.
+    pub env: Vec<(String, String)>,
+    /// Cores.
+    pub cpu: Option<f64>,
+    /// MB.
+    pub memory: Option<u64>,
+    /// MB.
+    pub disk: Option<u64>,
+    /// Seconds; 0 for never.
+    pub timeout: Option<u64>,
+    /// Seconds; 0 for never.
+    pub idle_timeout: Option<u64>,
+    /// Beside the template's own ports.
+    pub ports: Vec<PortRequest>,
+    /// `Some(false)`: loopback only.
+    pub network: Option<bool>,
+    /// Builds every step anew.
+    pub no_cache: bool,
+    /// Never leaves this machine.
+    pub offline: bool,
+}
+
+/// Resolves, plans, builds, settles and starts. Returns when the readiness probe has passed.
+///
+/// # Errors
+/// Whatever the failing stage reports; nothing of the sandbox is left then. Finished build steps are kept.
+pub async fn create(
+    context: &Context,
+    request: &CreateRequest,
+    progress: &dyn Progress,
+) -> Result<Sandbox, Error> {
+    let lineage = crate::template::resolve(context, &request.reference)?;
+    let built = crate::template::build_lineage(context, &lineage, request.into(), progress).await?;
+    let settings = crate::settings::settle(context, &built, request)?;
+    let record = abx_engine::create::create(&context.engine(), &settings).await?;
+    Ok(Sandbox::new(context, record))
+}

@@ -1,0 +1,114 @@
+//! One error for the whole product: whichever stage failed answers.
+
+use std::path::{Path, PathBuf};
+
+use abx_core::{Code, Fault, Snippet};
+
+/// An operation failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error(transparent)]
+    Source(#[from] abx_source::SourceError),
+    #[error(transparent)]
+    Image(#[from] abx_image::ImageError),
+    #[error(transparent)]
+    Debian(#[from] abx_debian::DebianError),
+    #[error(transparent)]
+    Build(#[from] abx_build::BuildError),
+    #[error(transparent)]
+    Engine(#[from] abx_engine::EngineError),
+    #[error(transparent)]
+    Client(#[from] abx_client::ClientError),
+    #[error("the home folder is not known")]
+    NoHome,
+    #[error("cannot tell where the state is")]
+    Home { source: std::io::Error },
+    #[error("cannot read {}", path.display())]
+    SettingsUnreadable { path: PathBuf, source: std::io::Error },
+    #[error("settings: {message}")]
+    Settings { message: String, place: Box<Snippet> },
+    #[error("--{what} {value} is outside {low} to {high}")]
+    OutOfBounds { what: &'static str, value: String, low: String, high: String },
+    #[error("no local template `{name}:{tag}`")]
+    NoLocalTemplate { name: String, tag: String },
+    #[error("base image `{image}` is not to be had: {reason}")]
+    BaseImage { image: String, reason: String, hints: Vec<String> },
+}
+
+impl Error {
+    pub(crate) fn home(source: std::io::Error) -> Self {
+        Self::Home { source }
+    }
+
+    /// A settings file that does not parse, with the place its error names.
+    pub(crate) fn settings(path: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let start = error.span().map_or(0, |span| span.start).min(text.len());
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let place = Snippet {
+            file: path.display().to_string(),
+            line: before.matches('\n').count() + 1,
+            column: text[line_start..start].chars().count() + 1,
+            length: error.span().map_or(1, |span| span.len().max(1)),
+            source: text[line_start..].lines().next().unwrap_or_default().to_owned(),
+            label: String::new(),
+        };
+        Self::Settings {
+            message: error.message().lines().next().unwrap_or_default().to_owned(),
+            place: Box::new(place),
+        }
+    }
+
+    /// The stage's own error, where one failed.
+    fn inner(&self) -> Option<&dyn Fault> {
+        match self {
+            Self::Source(error) => Some(error),
+            Self::Image(error) => Some(error),
+            Self::Debian(error) => Some(error),
+            Self::Build(error) => Some(error),
+            Self::Engine(error) => Some(error),
+            Self::Client(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl Fault for Error {
+    fn code(&self) -> Code {
+        match self {
+            Self::Settings { .. } | Self::SettingsUnreadable { .. } | Self::OutOfBounds { .. } => {
+                Code::SpecInvalid
+            }
+            Self::NoLocalTemplate { .. } => Code::TemplateNotFound,
+            Self::BaseImage { .. } => Code::BaseImage,
+            _ => self.inner().map_or(Code::CreateFailed, Fault::code),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoHome => vec!["set HOME, or ABX_HOME to the folder for abx's state".into()],
+            Self::NoLocalTemplate { .. } => {
+                vec!["`abx template list` shows what there is; `abx template build` makes one".into()]
+            }
+            Self::BaseImage { hints, .. } => hints.clone(),
+            _ => self.inner().map(Fault::hints).unwrap_or_default(),
+        }
+    }
+
+    fn snippets(&self) -> Vec<Snippet> {
+        match self {
+            Self::Settings { place, .. } => vec![(**place).clone()],
+            _ => self.inner().map(Fault::snippets).unwrap_or_default(),
+        }
+    }
+
+    fn details(&self) -> Vec<String> {
+        self.inner().map(Fault::details).unwrap_or_default()
+    }
+
+    fn others(&self) -> Vec<&dyn Fault> {
+        self.inner().map(Fault::others).unwrap_or_default()
+    }
+}

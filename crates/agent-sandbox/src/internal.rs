@@ -1,0 +1,14 @@
+//! Entries of the executable that are not for people: `abx` re-executes itself as the monitor of a sandbox
+//! and as the helper that runs one build step.
+
+use std::process::ExitCode;
+
+/// Runs the internal entry named by the first argument; `None` where it names none. Call it before anything
+/// starts a thread.
+pub fn dispatch(first_argument: Option<&std::ffi::OsStr>) -> Option<ExitCode> {
+    match first_argument?.to_str()? {
+        abx_engine::monitor::ENTRY => Some(abx_engine::monitor::main()),
+        abx_isolate::HELPER => Some(ExitCode::from(abx_isolate::run_helper())),
+        _ => None,
+    }
+}

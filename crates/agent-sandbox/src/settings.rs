@@ -1,0 +1,175 @@
+//! The user's settings, and how a template's defaults and a caller's overrides become one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use abx_build::Built;
+use abx_engine::SandboxSettings;
+use abx_engine::settings::{HealthCheck, PortRequest, Readiness, ReadinessCheck};
+use serde::Deserialize;
+
+use crate::{Context, CreateRequest, Error};
+
+/// `~/.abx/config.toml`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Debian archive for hosts whose own configuration names none.
+    pub debian_mirror: String,
+    /// Whether the host's mirrors, proxies and certificates reach build steps and sandboxes.
+    pub host_network_config: bool,
+    /// By registry host, `docker.io` for Docker Hub.
+    pub registry: BTreeMap<String, Registry>,
+}
+
+/// How to reach one registry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Registry {
+    /// `host[:port]` to ask first.
+    pub mirror: Option<String>,
+    /// Plain HTTP, or certificates that do not verify.
+    pub insecure: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            debian_mirror: "https://mirrors.aliyun.com/debian".into(),
+            host_network_config: true,
+            registry: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads `file`; a missing one means the defaults.
+    ///
+    /// # Errors
+    /// E2004 with the place, for a file that does not parse or has unknown keys.
+    pub fn load(file: Option<&Path>) -> Result<Self, Error> {
+        let Some(file) = file else { return Ok(Self::default()) };
+        match std::fs::read_to_string(file) {
+            Ok(text) => toml::from_str(&text).map_err(|error| Error::settings(file, &text, &error)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(Error::SettingsUnreadable { path: file.to_owned(), source }),
+        }
+    }
+}
+
+/// Settles what a sandbox starts with: a caller's wish goes before the template, the template before the defaults.
+pub(crate) fn settle(
+    context: &Context,
+    built: &Built,
+    request: &CreateRequest,
+) -> Result<SandboxSettings, Error> {
+    let effective = &built.effective;
+    let store = context.store();
+    let mut env = built.image.config.env.clone();
+    for (name, value) in &request.env {
+        match env.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => old.clone_from(value),
+            None => env.push((name.clone(), value.clone())),
+        }
+    }
+    Ok(SandboxSettings {
+        name: request.name.clone(),
+        template: format!("{}:{}", effective.metadata.name, effective.metadata.version),
+        layers: built.image.layers.iter().map(|layer| store.layer_path(layer)).collect(),
+        image: built.image.id.0.clone(),
+        env,
+        user: effective.user.clone(),
+        workdir: effective.workdir.clone(),
+        // Empty: the daemon inside takes bash where there is one.
+        shell: effective.shell.clone().unwrap_or_default(),
+        persistent: effective.mode == abx_spec::Mode::Persistent,
+        cpu: bounded("cpu", request.cpu.unwrap_or(effective.cpu), 0.1, 64.0)?,
+        memory: bounded("memory", request.memory.unwrap_or(effective.memory), 64, 262_144)?,
+        disk: bounded("disk", request.disk.unwrap_or(effective.disk), 256, 1_048_576)?,
+        pids: effective.pids,
+        timeout: bounded("timeout", request.timeout.unwrap_or(effective.timeout), 0, 604_800)?,
+        idle_timeout: bounded(
+            "idle-timeout",
+            request.idle_timeout.unwrap_or(effective.idle_timeout),
+            0,
+            604_800,
+        )?,
+        ports: ports(&effective.ports, &request.ports),
+        public: effective.public,
+        network: request.network.unwrap_or(true),
+        capabilities: effective.capabilities.clone(),
+        startup_command: effective.startup_command.as_ref().map(|command| command.value.clone()),
+        readiness: effective.readiness_probe.as_ref().map(|probe| Readiness {
+            check: match &probe.value.check {
+                abx_spec::Check::Tcp(port) => ReadinessCheck::Tcp(*port),
+                abx_spec::Check::Exec(command) => ReadinessCheck::Exec(command.clone()),
+            },
+            interval: probe.value.interval,
+            timeout: probe.value.timeout,
+        }),
+        healthcheck: effective.healthcheck.as_ref().map(|check| HealthCheck {
+            command: check.command.value.clone(),
+            interval: check.interval,
+            timeout: check.timeout,
+            retries: check.retries,
+        }),
+        binds: Vec::new(),
+        files: Vec::new(),
+        loopback: Vec::new(),
+    })
+}
+
+/// The caller's ports, and the template's own on any free host port where the caller has not mapped them.
+fn ports(template: &[u16], asked: &[PortRequest]) -> Vec<PortRequest> {
+    let mut ports = asked.to_vec();
+    for guest in template {
+        if !asked.iter().any(|port| port.guest == *guest) {
+            ports.push(PortRequest { host: None, guest: *guest });
+        }
+    }
+    ports
+}
+
+fn bounded<T: PartialOrd + std::fmt::Display>(
+    what: &'static str,
+    value: T,
+    low: T,
+    high: T,
+) -> Result<T, Error> {
+    if value >= low && value <= high {
+        Ok(value)
+    } else {
+        Err(Error::OutOfBounds {
+            what,
+            value: value.to_string(),
+            low: low.to_string(),
+            high: high.to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callers_mapping_replaces_the_templates_for_that_port() {
+        let asked = [PortRequest { host: Some(9000), guest: 80 }];
+        let all = ports(&[80, 443], &asked);
+        assert_eq!(all, [asked[0], PortRequest { host: None, guest: 443 }]);
+    }
+
+    #[test]
+    fn a_settings_file_is_read_and_a_wrong_key_is_shown_with_its_place() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let file = dir.path().join("config.toml");
+        assert_eq!(Settings::load(Some(&file)).expect("absent"), Settings::default());
+        std::fs::write(&file, "[registry.\"docker.io\"]\nmirror = \"127.0.0.1:5000\"\n").expect("write");
+        let settings = Settings::load(Some(&file)).expect("valid");
+        assert_eq!(settings.registry["docker.io"].mirror.as_deref(), Some("127.0.0.1:5000"));
+        std::fs::write(&file, "host_network_config = true\ndebian_miror = \"x\"\n").expect("write");
+        let error = Settings::load(Some(&file)).expect_err("unknown key");
+        let snippet = &abx_core::Fault::snippets(&error)[0];
+        assert_eq!((snippet.line, snippet.column), (2, 1));
+    }
+}
