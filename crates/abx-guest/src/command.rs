@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use abx_protocol::process::PtySize;
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, getuid, setsid};
 use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
@@ -161,7 +162,11 @@ impl Becoming {
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
         if let Some(Credentials { uid, gid, groups }) = &self.credentials {
-            set_thread_groups(groups)?;
+            match set_thread_groups(groups) {
+                // A namespace made without privilege forbids it; root inside loses nothing by keeping its groups.
+                Err(Errno::PERM) if uid.is_root() => {}
+                result => result?,
+            }
             set_thread_res_gid(*gid, *gid, *gid)?;
             set_thread_res_uid(*uid, *uid, *uid)?;
         }
