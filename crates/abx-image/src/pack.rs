@@ -68,9 +68,10 @@ impl<W: Write> Packer<W> {
     fn add(&mut self, found: &DirEntry, name: &[u8]) -> Result<(), PackFault> {
         let metadata = found.path().symlink_metadata().map_err(PackFault::Read)?;
         if is_whiteout(&metadata) {
-            return self.marker(&beside(name, &[b".wh.", found.file_name().as_bytes()].concat()), &metadata);
+            return self.marker(beside(name, &[b".wh.", found.file_name().as_bytes()].concat()));
         }
         let Some(kind) = self.kind(found.path(), name, &metadata)? else { return Ok(()) };
+        let newest = self.options.clamp_mtime.unwrap_or(i64::MAX);
         let found_xattrs = xattr::read(found.path())?;
         let mut entry = Entry {
             path: name.to_owned(),
@@ -81,7 +82,9 @@ impl<W: Write> Packer<W> {
                 _ => found_xattrs.kept,
             },
             kind,
-            ..self.blank(&metadata)
+            uid: metadata.uid(),
+            gid: metadata.gid(),
+            mtime: Time { seconds: metadata.mtime().min(newest), nanoseconds: 0 },
         };
         match entry.kind {
             Kind::File => {
@@ -92,7 +95,7 @@ impl<W: Write> Packer<W> {
                 entry.path.push(b'/');
                 self.append(&entry, io::empty())?;
                 match found_xattrs.opaque {
-                    true => self.marker(&[name, b"/.wh..wh..opq"].concat(), &metadata),
+                    true => self.marker([name, b"/.wh..wh..opq"].concat()),
                     false => Ok(()),
                 }
             }
@@ -128,24 +131,12 @@ impl<W: Write> Packer<W> {
         }))
     }
 
-    /// An empty file that says something of the layers below.
-    fn marker(&mut self, path: &[u8], metadata: &Metadata) -> Result<(), PackFault> {
-        let entry = Entry { path: path.to_owned(), mode: 0o600, uid: 0, gid: 0, ..self.blank(metadata) };
+    /// An empty file that says something of the layers below. When that was said is of no use to anyone, and
+    /// unpacking would not keep it.
+    fn marker(&mut self, path: Vec<u8>) -> Result<(), PackFault> {
+        let (kind, mtime, xattrs) = (Kind::File, Time::default(), Vec::new());
+        let entry = Entry { path, kind, mode: 0o600, uid: 0, gid: 0, mtime, size: 0, xattrs };
         self.append(&entry, io::empty())
-    }
-
-    fn blank(&self, metadata: &Metadata) -> Entry {
-        let seconds = metadata.mtime().min(self.options.clamp_mtime.unwrap_or(i64::MAX));
-        Entry {
-            path: Vec::new(),
-            kind: Kind::File,
-            mode: 0,
-            uid: metadata.uid(),
-            gid: metadata.gid(),
-            mtime: Time { seconds, nanoseconds: 0 },
-            size: 0,
-            xattrs: Vec::new(),
-        }
     }
 
     fn append(&mut self, entry: &Entry, data: impl io::Read) -> Result<(), PackFault> {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use abx_core::{Home, Silent};
 use abx_image::{
-    ExportOptions, ImageConfig, ImageStore, LayerId, LayerRecord, Origin, PackOptions, Platform,
+    Digest, ExportOptions, ImageConfig, ImageStore, LayerId, LayerRecord, Origin, PackOptions, Platform,
     RegistrySettings, pack, pull,
 };
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, lsetxattr, mknodat};
@@ -58,10 +58,8 @@ fn installed(tool: &str) -> bool {
     Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-fn packed(path: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    pack(path, PackOptions::default(), &mut bytes).expect("pack");
-    bytes
+fn packed(path: &Path) -> Digest {
+    pack(path, PackOptions::default(), std::io::sink()).expect("pack").diff_id
 }
 
 /// A layer with what is easily lost.
