@@ -142,6 +142,20 @@ fn many_layers_lie_over_each_other() {
 }
 
 #[test]
+fn layers_may_lie_on_different_file_systems() {
+    if !can_launch() {
+        return;
+    }
+    let place = Place::new();
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return common::say("skipped: no /dev/shm") };
+    std::fs::create_dir(memory.path().join("etc")).expect("layer");
+    std::fs::write(memory.path().join("etc/far"), "far\n").expect("file");
+    let mut launch = place.launch("apart", "cat /etc/far; stat -c %u /etc/far /bin/sh");
+    launch.root.layers.push(memory.path().to_owned());
+    assert_eq!(run(&launch), (OK, "far\n0\n0\n".to_owned()));
+}
+
+#[test]
 fn files_and_binds_are_laid_down() {
     if !can_launch() {
         return;

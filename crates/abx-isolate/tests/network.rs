@@ -50,6 +50,7 @@ fn the_outside_is_reached_and_the_host_is_not() {
         launch.network = Network::Veth { slot };
         let (end, output) = run(&launch);
         assert_eq!(end, StepEnd::Exited(1), "{address}: {output}");
+        assert!(output.contains("refused"), "at once: {output}");
     }
 }
 

@@ -2,16 +2,17 @@
 //!
 //! ```text
 //! table inet abx {
-//!   chain input       { iifname abx* ct state established,related accept; iifname abx* drop }
-//!   chain forward     { iifname abx* oifname abx* drop
-//!                       iifname abx* ip daddr 169.254.0.0/16 drop
-//!                       iifname abx* ip daddr 100.100.100.200 drop
+//!   chain input       { iifname abx* ct state established,related accept; iifname abx* reject }
+//!   chain forward     { iifname abx* oifname abx* reject
+//!                       iifname abx* ip daddr 169.254.0.0/16 reject
+//!                       iifname abx* ip daddr 100.100.100.200 reject
 //!                       oifname abx* ct state established,related accept; oifname abx* drop }
 //!   chain postrouting { ip saddr 10.201.0.0/16 oifname != abx* masquerade }
-//!   chain v1          { }
+//!   chain v2          { }
 //! }
 //! ```
 //!
+//! What a sandbox tries in vain is refused at once (`icmpx port-unreachable`) where the kernel can, else dropped.
 //! The empty chain tells which generation of the table is there: a later one replaces it as a whole.
 
 use rustix::io::Errno;
@@ -21,7 +22,7 @@ use super::{SUBNET, failed, lacking};
 use crate::error::{Feature, IsolateError};
 
 const TABLE: &str = "abx";
-const GENERATION: &str = "v1";
+const GENERATION: &str = "v2";
 const INTERFACES: &[u8] = b"abx";
 
 /// Where clouds tell a machine its secrets: 169.254.0.0/16 nearly everywhere, and Alibaba Cloud's address.
@@ -48,9 +49,17 @@ pub(crate) fn ensure_table() -> Result<(), IsolateError> {
     match netlink.send(&[question]) {
         Ok(()) => Ok(()),
         Err(Errno::NOENT) => {
-            netlink.send(&transaction()).map_err(lacking(Feature::NfTables, "write the packet filter"))
+            write_table(&netlink).map_err(lacking(Feature::NfTables, "write the packet filter"))
         }
         Err(errno) => Err(lacking(Feature::NfTables, "read the packet filter")(errno)),
+    }
+}
+
+fn write_table(netlink: &Netlink) -> rustix::io::Result<()> {
+    match netlink.send(&transaction(reject)) {
+        // The kernel lacks an expression: most likely that one.
+        Err(Errno::NOENT) => netlink.send(&transaction(|| verdict(DROP))),
+        result => result,
     }
 }
 
@@ -63,17 +72,17 @@ pub fn remove_table() -> Result<(), IsolateError> {
 }
 
 /// Whatever is there under our name is replaced in one step.
-fn transaction() -> Vec<Message> {
+fn transaction(refuse: fn() -> Vec<Expression>) -> Vec<Message> {
     let mut messages = vec![begin(), table(NEW_TABLE), table(DELETE_TABLE), table(NEW_TABLE)];
     messages.extend([
         hooked_chain("input", "filter", HOOK_INPUT, 0),
         rule("input", &[from_sandbox(), established(), verdict(ACCEPT)]),
-        rule("input", &[from_sandbox(), verdict(DROP)]),
+        rule("input", &[from_sandbox(), refuse()]),
         hooked_chain("forward", "filter", HOOK_FORWARD, 0),
-        rule("forward", &[from_sandbox(), to_sandbox(EQUAL), verdict(DROP)]),
+        rule("forward", &[from_sandbox(), to_sandbox(EQUAL), refuse()]),
     ]);
     for address in METADATA {
-        messages.push(rule("forward", &[from_sandbox(), address_is(DESTINATION, address), verdict(DROP)]));
+        messages.push(rule("forward", &[from_sandbox(), address_is(DESTINATION, address), refuse()]));
     }
     messages.extend([
         rule("forward", &[to_sandbox(EQUAL), established(), verdict(ACCEPT)]),
@@ -243,5 +252,13 @@ fn verdict(code: u32) -> Vec<Expression> {
     const VERDICT_REGISTER: u32 = 0;
     let mut expression = expression("immediate", &[(1, VERDICT_REGISTER)]);
     expression.attributes.push((2, Value::Verdict(code)));
+    vec![expression]
+}
+
+fn reject() -> Vec<Expression> {
+    const ANY_FAMILY: u32 = 2;
+    const PORT_UNREACHABLE: u8 = 1;
+    let mut expression = expression("reject", &[(1, ANY_FAMILY)]);
+    expression.attributes.push((2, Value::Plain(vec![PORT_UNREACHABLE])));
     vec![expression]
 }
