@@ -78,7 +78,7 @@ pub(crate) fn add_caches(
     architecture: &str,
     scope: &Scope,
 ) -> io::Result<()> {
-    let release = apt_sources::release(&view.read("/etc/os-release")?.unwrap_or_default());
+    let Sources { release, files, text } = sources_of_host(view, host)?;
     let cache = scope.cache(home, "apt").join(directory_name(&release, architecture));
     for (name, target) in [("archives", CACHE), ("lists", LISTS)] {
         let source = cache.join(name);
@@ -90,19 +90,35 @@ pub(crate) fn add_caches(
     if view.exists(DOCKER_CLEAN)? {
         job.files.push(RuntimeFile { path: DOCKER_CLEAN.into(), content: String::new(), mode: 0o644 });
     }
-    let mut all = String::new();
-    for path in sources(view)? {
-        let text = view.read(&path)?.unwrap_or_default();
-        let rewritten = apt_sources::rewrite(&text, &release.codename, &host.debian);
-        all += rewritten.as_ref().unwrap_or(&text);
-        if let Some(content) = rewritten {
-            job.files.push(RuntimeFile { path, content, mode: 0o644 });
-        }
-    }
-    job.stamp = Some((cache.join("updated"), Hasher::new("sources").field(all).hex()));
+    job.files.extend(files);
+    job.stamp = Some((cache.join("updated"), Hasher::new("sources").field(text).hex()));
     env::set(&mut job.env, "DEBIAN_FRONTEND", "noninteractive");
     job.lock = Some(cache.join("lock"));
     Ok(())
+}
+
+/// The image's apt sources as they are on this host.
+pub(crate) struct Sources {
+    release: Release,
+    /// Those that differ from the image's: with the host's mirrors.
+    pub(crate) files: Vec<RuntimeFile>,
+    /// All of them, one after the other.
+    text: String,
+}
+
+/// Puts the host's mirrors in place of the image's.
+pub(crate) fn sources_of_host(view: &View, host: &HostNetwork) -> io::Result<Sources> {
+    let release = apt_sources::release(&view.read("/etc/os-release")?.unwrap_or_default());
+    let mut sources = Sources { release, files: Vec::new(), text: String::new() };
+    for path in self::sources(view)? {
+        let text = view.read(&path)?.unwrap_or_default();
+        let rewritten = apt_sources::rewrite(&text, &sources.release.codename, &host.debian);
+        sources.text += rewritten.as_ref().unwrap_or(&text);
+        if let Some(content) = rewritten {
+            sources.files.push(RuntimeFile { path, content, mode: 0o644 });
+        }
+    }
+    Ok(sources)
 }
 
 fn directory_name(release: &Release, architecture: &str) -> String {

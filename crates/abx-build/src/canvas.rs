@@ -1,14 +1,19 @@
 //! Writing into a layer directly, as if through the overlay it will be part of.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rustix::fs::{AtFlags, CWD, Gid, Timespec, Timestamps, Uid};
 use sha2::{Digest, Sha256};
 
 use crate::key::hex;
-use crate::view::View;
+use crate::view::{View, step_into};
 
 /// Modification time of everything written here, so that a layer is the same whenever it is made:
 /// 1980-01-01, the earliest that zip archives can hold.
@@ -33,12 +38,44 @@ impl Owner {
 pub(crate) struct Canvas {
     upper: PathBuf,
     view: View,
+    /// Directories that are in this layer, by the paths they were asked for.
+    known: RefCell<HashMap<PathBuf, Rc<Directory>>>,
+}
+
+/// A directory of this layer.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    /// Its path inside the root, without links.
+    pub(crate) inside: PathBuf,
+    /// Its place in this layer.
+    host: PathBuf,
+    /// Its places in the layers below, top first.
+    below: Vec<PathBuf>,
+}
+
+/// What a directory has under a name.
+enum Existing {
+    Nothing,
+    Link,
+    File,
+    Directory {
+        /// The attributes it shows.
+        metadata: Box<Metadata>,
+        /// Its places in the layers below.
+        below: Vec<PathBuf>,
+        /// Whether it is in this layer already.
+        is_here: bool,
+    },
 }
 
 impl Canvas {
     /// Writes go to `upper`; `lower` shows what is there already.
     pub(crate) fn new(lower: &View, upper: &Path) -> Self {
-        Self { upper: upper.to_owned(), view: lower.with(upper) }
+        let view = lower.with(upper);
+        let below = view.layers().iter().rev().skip(1).cloned().collect();
+        let root = Directory { inside: PathBuf::from("/"), host: upper.to_owned(), below };
+        let known = HashMap::from([(PathBuf::from("/"), Rc::new(root))]);
+        Self { upper: upper.to_owned(), view, known: RefCell::new(known) }
     }
 
     /// The layers with what has been written so far.
@@ -83,9 +120,8 @@ impl Canvas {
     /// Makes a symbolic link, replacing what is there.
     pub(crate) fn link(&self, path: &Path, target: &Path, owner: Owner) -> io::Result<()> {
         // The link's own name must not be followed, only its parent.
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let parent = self.directory(path.parent().unwrap_or(Path::new("/")), 0o755, Owner::ROOT)?;
-        let host = parent.join(name);
+        let (parent, name) = self.split(path)?;
+        let host = parent.host.join(name);
         remove(&host)?;
         std::os::unix::fs::symlink(target, &host)?;
         own(&host, owner)?;
@@ -93,33 +129,26 @@ impl Canvas {
     }
 
     /// Makes a directory and its parents where they are missing; an existing one keeps its attributes.
-    /// Parents belong to root. Returns its place in this layer.
-    pub(crate) fn directory(&self, path: &Path, mode: u32, owner: Owner) -> io::Result<PathBuf> {
-        let real = self.view.real(path)?;
-        if let Some(found) = self.view.find(&real)?
-            && !found.metadata.is_dir()
-        {
-            return Err(io::Error::from(rustix::io::Errno::NOTDIR));
+    /// Parents belong to root.
+    pub(crate) fn directory(&self, path: &Path, mode: u32, owner: Owner) -> io::Result<Rc<Directory>> {
+        let path = plain(path);
+        if let Some(known) = self.known.borrow().get(&path) {
+            return Ok(Rc::clone(known));
         }
-        let mut inside = PathBuf::from("/");
-        let mut host = self.upper.clone();
-        let depth = real.components().count();
-        for (index, part) in real.components().enumerate().skip(1) {
-            inside.push(part);
-            host.push(part);
-            let existing = self.view.find(&inside)?;
-            if host.is_dir() {
-                continue;
+        let (parent, name) = self.split(&path)?;
+        let made = match parent.existing(name)? {
+            Existing::Link => {
+                let real = self.view.real(&path)?;
+                if real == path {
+                    return Err(io::Error::from(rustix::io::Errno::LOOP));
+                }
+                self.directory(&real, mode, owner)?
             }
-            remove(&host)?;
-            std::fs::DirBuilder::new().mode(0o700).create(&host)?;
-            match existing {
-                Some(found) => mirror(&host, &found.metadata)?,
-                None if index + 1 == depth => finish(&host, mode, owner)?,
-                None => finish(&host, 0o755, Owner::ROOT)?,
-            }
-        }
-        Ok(host)
+            Existing::File => return Err(io::Error::from(rustix::io::Errno::NOTDIR)),
+            existing => Rc::new(parent.enter(name, existing, mode, owner)?),
+        };
+        self.known.borrow_mut().insert(path, Rc::clone(&made));
+        Ok(made)
     }
 
     /// Gives an existing directory to `owner`, its content left alone.
@@ -129,8 +158,8 @@ impl Canvas {
         if current == owner {
             return Ok(());
         }
-        let host = self.directory(&found.inside, mode, owner)?;
-        finish(&host, mode, owner)
+        let directory = self.directory(&found.inside, mode, owner)?;
+        finish(&directory.host, mode, owner)
     }
 
     /// Gives every directory the one time of all that is written here: making a file in one has changed it.
@@ -146,19 +175,88 @@ impl Canvas {
 
     /// Where a file of that path goes in this layer; its parents are made.
     fn place(&self, path: &Path) -> io::Result<PathBuf> {
-        let real = self.view.real(path)?;
-        if self.view.find(&real)?.is_some_and(|found| found.metadata.is_dir()) {
-            return Err(io::Error::from(rustix::io::Errno::ISDIR));
+        let (parent, name) = self.split(path)?;
+        match parent.existing(name)? {
+            Existing::Nothing | Existing::File => Ok(parent.host.join(name)),
+            Existing::Directory { .. } => Err(io::Error::from(rustix::io::Errno::ISDIR)),
+            Existing::Link => {
+                let real = self.view.real(path)?;
+                if real == path {
+                    return Err(io::Error::from(rustix::io::Errno::LOOP));
+                }
+                self.place(&real)
+            }
         }
-        let name = real.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let parent = real.parent().unwrap_or(Path::new("/"));
-        Ok(self.directory(parent, 0o755, Owner::ROOT)?.join(name))
     }
+
+    /// The directory a path lies in, made where it is missing, and the name it has there.
+    fn split<'p>(&self, path: &'p Path) -> io::Result<(Rc<Directory>, &'p OsStr)> {
+        let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok((self.directory(parent, 0o755, Owner::ROOT)?, name))
+    }
+}
+
+impl Directory {
+    fn existing(&self, name: &OsStr) -> io::Result<Existing> {
+        let places = || std::iter::once(&self.host).chain(&self.below);
+        let Some((host, metadata, merged)) = step_into(places(), Path::new(name))? else {
+            return Ok(Existing::Nothing);
+        };
+        if metadata.is_symlink() {
+            return Ok(Existing::Link);
+        }
+        if !metadata.is_dir() {
+            return Ok(Existing::File);
+        }
+        let is_here = host.parent() == Some(&self.host);
+        let below = merged.into_iter().skip(usize::from(is_here)).collect();
+        Ok(Existing::Directory { metadata: Box::new(metadata), below, is_here })
+    }
+
+    /// The directory `name` of this one, made where this layer lacks it.
+    fn enter(&self, name: &OsStr, existing: Existing, mode: u32, owner: Owner) -> io::Result<Self> {
+        let (inside, host) = (self.inside.join(name), self.host.join(name));
+        let below = match existing {
+            Existing::Directory { below, is_here: true, .. } => below,
+            Existing::Directory { metadata, below, is_here: false } => {
+                make_directory(&host)?;
+                // As overlayfs does when it copies one up.
+                let (mode, owner) = attributes(&metadata);
+                finish(&host, mode, owner)?;
+                below
+            }
+            _ => {
+                make_directory(&host)?;
+                finish(&host, mode, owner)?;
+                Vec::new()
+            }
+        };
+        Ok(Self { inside, host, below })
+    }
+}
+
+/// A new directory. One in the place of something deleted hides what lies below, which a plain one would not.
+fn make_directory(host: &Path) -> io::Result<()> {
+    let is_in_the_way = host.symlink_metadata().is_ok();
+    remove(host)?;
+    std::fs::DirBuilder::new().mode(0o700).create(host)?;
+    if is_in_the_way {
+        let flags = rustix::fs::XattrFlags::empty();
+        rustix::fs::lsetxattr(host, "trusted.overlay.opaque", b"y", flags)?;
+    }
+    Ok(())
+}
+
+/// A path inside the root without `.` and repeated slashes.
+fn plain(path: &Path) -> PathBuf {
+    path.components().collect()
 }
 
 fn copy_hashed(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
     let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 128 * 1024];
+    let mut buffer = [0; 32 * 1024];
     loop {
         match from.read(&mut buffer)? {
             0 => return Ok(hex(&hasher.finalize())),
@@ -173,14 +271,6 @@ fn copy_hashed(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> 
 /// Mode and owner of what is there.
 pub(crate) fn attributes(metadata: &std::fs::Metadata) -> (u32, Owner) {
     (metadata.mode() & 0o7777, Owner { uid: metadata.uid(), gid: metadata.gid() })
-}
-
-/// Makes a directory of this layer look as the one below does, as overlayfs does when it copies one up.
-fn mirror(host: &Path, below: &std::fs::Metadata) -> io::Result<()> {
-    let (mode, owner) = attributes(below);
-    own(host, owner)?;
-    std::fs::set_permissions(host, std::fs::Permissions::from_mode(mode))?;
-    stamp(host)
 }
 
 fn finish(host: &Path, mode: u32, owner: Owner) -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! Copying files of a package into an image.
 
+use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::canvas::{Canvas, Owner};
 use crate::tree::{Content, Node, Tree};
@@ -19,19 +20,18 @@ pub(crate) fn copy(
     user: Owner,
 ) -> io::Result<()> {
     let target = target(canvas, tree, source_name, dest, workdir)?;
-    // Both sides as the image resolves them: a link in between must not give root's files away.
+    // As the image resolves it: a link in between must not give root's files away.
     let workdir = canvas.view().real(workdir)?;
-    let owner = |path: &Path| -> io::Result<Owner> {
-        let parent = canvas.view().real(path.parent().unwrap_or(path))?;
-        Ok(if parent.starts_with(&workdir) && workdir != Path::new("/") { user } else { Owner::ROOT })
-    };
-    make_parents(canvas, &target, tree.is_single(), &owner)?;
+    let mut owners = Owners { canvas, workdir, user, known: HashMap::new() };
+    if !tree.is_single() {
+        owners.inside(&target)?;
+    }
     for entry in tree.entries() {
         let path = match entry.path.as_os_str().is_empty() {
             true => target.clone(),
             false => target.join(&entry.path),
         };
-        let owner = owner(&path)?;
+        let owner = owners.inside(path.parent().unwrap_or(Path::new("/")))?;
         match &entry.node {
             Node::Directory => drop(canvas.directory(&path, 0o755, owner)?),
             Node::Link { target } => canvas.link(&path, target, owner)?,
@@ -53,6 +53,46 @@ pub(crate) fn copy(
     Ok(())
 }
 
+/// An absolute path with `.` and `..` resolved by the text alone.
+fn without_dots(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::from("/"), |mut plain, part| {
+        match part {
+            Component::Normal(part) => plain.push(part),
+            Component::ParentDir => drop(plain.pop()),
+            _ => {}
+        }
+        plain
+    })
+}
+
+/// To whom things belong, by the directory they are in.
+struct Owners<'a> {
+    canvas: &'a Canvas,
+    /// The workdir, without links.
+    workdir: PathBuf,
+    user: Owner,
+    known: HashMap<PathBuf, Owner>,
+}
+
+impl Owners<'_> {
+    /// To whom belongs what lies in `directory`. That is made where it is missing, with its parents, each
+    /// with the owner its own place asks for.
+    fn inside(&mut self, directory: &Path) -> io::Result<Owner> {
+        if let Some(owner) = self.known.get(directory) {
+            return Ok(*owner);
+        }
+        let own = match directory.parent() {
+            Some(parent) => self.inside(parent)?,
+            None => Owner::ROOT,
+        };
+        let made = self.canvas.directory(directory, 0o755, own)?;
+        let is_below = self.workdir != Path::new("/") && made.inside.starts_with(&self.workdir);
+        let owner = if is_below { self.user } else { Owner::ROOT };
+        self.known.insert(directory.to_owned(), owner);
+        Ok(owner)
+    }
+}
+
 fn changed(source: &Path) -> io::Error {
     io::Error::other(format!("{} changed while it was being copied", source.display()))
 }
@@ -64,7 +104,7 @@ fn target(
     dest: &str,
     workdir: &Path,
 ) -> io::Result<PathBuf> {
-    let target = workdir.join(dest.trim_start_matches("./"));
+    let target = without_dots(&workdir.join(dest));
     if !tree.is_single() {
         return Ok(target);
     }
@@ -73,24 +113,6 @@ fn target(
         || dest.ends_with('/')
         || canvas.view().find(&target)?.is_some_and(|found| found.metadata.is_dir());
     Ok(if into { target.join(source_name) } else { target })
-}
-
-/// Makes the directories on the way, each with the owner its place asks for.
-fn make_parents(
-    canvas: &Canvas,
-    target: &Path,
-    is_single: bool,
-    owner: &dyn Fn(&Path) -> io::Result<Owner>,
-) -> io::Result<()> {
-    let directory = if is_single { target.parent().unwrap_or(Path::new("/")) } else { target };
-    let mut ancestors: Vec<&Path> = directory.ancestors().collect();
-    ancestors.reverse();
-    for ancestor in ancestors {
-        if !canvas.view().exists(ancestor)? {
-            canvas.directory(ancestor, 0o755, owner(ancestor)?)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -136,11 +158,12 @@ mod tests {
         let single = Tree::new(vec![file("", true)]);
         let many = Tree::new(vec![file("a", false), file("d/b", true)]);
         type File = (&'static str, u32, u32);
-        let rows: [(&Tree, &str, &str, &[File]); 8] = [
+        let rows: [(&Tree, &str, &str, &[File]); 9] = [
             (&single, "x.sh", "/usr/local/bin/tool", &[("usr/local/bin/tool", 0, 0o755)]),
             (&single, "x.sh", "/opt/", &[("opt/x.sh", 0, 0o755)]),
             (&single, "x.sh", "there", &[("app/there/x.sh", 1000, 0o755)]),
             (&single, "x.sh", "./new", &[("app/new", 1000, 0o755)]),
+            (&single, "x.sh", "../../opt/./x", &[("opt/x", 0, 0o755)]),
             (&single, "x.sh", ".", &[("app/x.sh", 1000, 0o755)]),
             (&many, "", "/app/config/", &[("app/config/a", 1000, 0o644), ("app/config/d/b", 1000, 0o755)]),
             (&many, "", "/etc/config", &[("etc/config/a", 0, 0o644), ("etc/config/d/b", 0, 0o755)]),

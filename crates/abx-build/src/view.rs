@@ -37,6 +37,11 @@ impl View {
         Self { layers }
     }
 
+    /// The directories it is made of, bottom first.
+    pub(crate) fn layers(&self) -> &[PathBuf] {
+        &self.layers
+    }
+
     /// The same with one more layer on top.
     pub(crate) fn with(&self, top: &Path) -> Self {
         let mut layers = self.layers.clone();
@@ -141,7 +146,10 @@ impl View {
 }
 
 /// The entry `part` of a merged directory: the topmost layer's, and for a directory all it merges.
-fn step_into(directories: &[PathBuf], part: &Path) -> io::Result<Option<(PathBuf, Metadata, Vec<PathBuf>)>> {
+pub(crate) fn step_into<'d>(
+    directories: impl IntoIterator<Item = &'d PathBuf>,
+    part: &Path,
+) -> io::Result<Option<(PathBuf, Metadata, Vec<PathBuf>)>> {
     let mut first: Option<(PathBuf, Metadata)> = None;
     let mut merged = Vec::new();
     for directory in directories {
