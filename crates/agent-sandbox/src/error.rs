@@ -30,6 +30,8 @@ pub enum Error {
     Settings { message: String, place: Box<Snippet> },
     #[error("--{what} {value} is outside {low} to {high}")]
     OutOfBounds { what: &'static str, value: String, low: String, high: String },
+    #[error("cannot read the image's layers")]
+    LayerUnreadable { source: std::io::Error },
     #[error("no local template `{name}:{tag}`")]
     NoLocalTemplate { name: String, tag: String },
     #[error("base image `{image}` is not to be had: {reason}")]

@@ -1,11 +1,14 @@
 //! The user's settings, and how a template's defaults and a caller's overrides become one.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
 use abx_build::Built;
 use abx_engine::SandboxSettings;
 use abx_engine::settings::{HealthCheck, PortRequest, Readiness, ReadinessCheck};
+use abx_spec::limits;
 use serde::Deserialize;
 
 use crate::{Context, CreateRequest, Error};
@@ -65,7 +68,10 @@ pub(crate) fn settle(
 ) -> Result<SandboxSettings, Error> {
     let effective = &built.effective;
     let store = context.store();
-    let mut env = built.image.config.env.clone();
+    let layers: Vec<PathBuf> = built.image.layers.iter().map(|layer| store.layer_path(layer)).collect();
+    let abx_build::Surroundings { mut env, binds, files, loopback } =
+        abx_build::surroundings(layers.clone(), built.image.config.env.clone(), &context.host)
+            .map_err(|source| Error::LayerUnreadable { source })?;
     for (name, value) in &request.env {
         match env.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => old.clone_from(value),
@@ -75,7 +81,7 @@ pub(crate) fn settle(
     Ok(SandboxSettings {
         name: request.name.clone(),
         template: format!("{}:{}", effective.metadata.name, effective.metadata.version),
-        layers: built.image.layers.iter().map(|layer| store.layer_path(layer)).collect(),
+        layers,
         image: built.image.id.0.clone(),
         env,
         user: effective.user.clone(),
@@ -83,16 +89,15 @@ pub(crate) fn settle(
         // Empty: the daemon inside takes bash where there is one.
         shell: effective.shell.clone().unwrap_or_default(),
         persistent: effective.mode == abx_spec::Mode::Persistent,
-        cpu: bounded("cpu", request.cpu.unwrap_or(effective.cpu), 0.1, 64.0)?,
-        memory: bounded("memory", request.memory.unwrap_or(effective.memory), 64, 262_144)?,
-        disk: bounded("disk", request.disk.unwrap_or(effective.disk), 256, 1_048_576)?,
+        cpu: bounded("cpu", request.cpu.unwrap_or(effective.cpu), limits::CPU)?,
+        memory: bounded("memory", request.memory.unwrap_or(effective.memory), limits::MEMORY)?,
+        disk: bounded("disk", request.disk.unwrap_or(effective.disk), limits::DISK)?,
         pids: effective.pids,
-        timeout: bounded("timeout", request.timeout.unwrap_or(effective.timeout), 0, 604_800)?,
+        timeout: bounded("timeout", request.timeout.unwrap_or(effective.timeout), OR_NEVER)?,
         idle_timeout: bounded(
             "idle-timeout",
             request.idle_timeout.unwrap_or(effective.idle_timeout),
-            0,
-            604_800,
+            OR_NEVER,
         )?,
         ports: ports(&effective.ports, &request.ports),
         public: effective.public,
@@ -113,9 +118,9 @@ pub(crate) fn settle(
             timeout: check.timeout,
             retries: check.retries,
         }),
-        binds: Vec::new(),
-        files: Vec::new(),
-        loopback: Vec::new(),
+        binds,
+        files,
+        loopback,
     })
 }
 
@@ -130,22 +135,19 @@ fn ports(template: &[u16], asked: &[PortRequest]) -> Vec<PortRequest> {
     ports
 }
 
-fn bounded<T: PartialOrd + std::fmt::Display>(
+/// Seconds; a caller may say 0 for never.
+const OR_NEVER: RangeInclusive<u64> = 0..=*limits::TIMEOUT.end();
+
+fn bounded<T: PartialOrd + Display>(
     what: &'static str,
     value: T,
-    low: T,
-    high: T,
+    bounds: RangeInclusive<T>,
 ) -> Result<T, Error> {
-    if value >= low && value <= high {
-        Ok(value)
-    } else {
-        Err(Error::OutOfBounds {
-            what,
-            value: value.to_string(),
-            low: low.to_string(),
-            high: high.to_string(),
-        })
+    if bounds.contains(&value) {
+        return Ok(value);
     }
+    let (low, high) = (bounds.start().to_string(), bounds.end().to_string());
+    Err(Error::OutOfBounds { what, value: value.to_string(), low, high })
 }
 
 #[cfg(test)]
