@@ -5,12 +5,14 @@ use std::io;
 use abx_core::Fault;
 
 use crate::output::Printer;
-use crate::report::{ErrorObject, text, usage_object};
+use crate::report::{ErrorObject, text};
 
 /// Status of `abx` where it failed before the command in the sandbox ran.
 pub(crate) const BEFORE_COMMAND: u8 = 125;
 /// Status of a wrong command line.
 const USAGE: u8 = 2;
+
+const BROKEN_PIPE: u8 = 13;
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -51,12 +53,19 @@ impl Failure {
                 report_fault(fault.as_ref(), printer);
                 if carries_status { BEFORE_COMMAND } else { fault.code().exit_status() }
             }
-            // The reader has had enough (`abx list | head -1`): nothing to say, and no failure of ours.
-            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+            // The reader has had enough (`abx list | head -1`): nothing to say, and no failure of ours. A
+            // command in the foreground would have been ended by SIGPIPE.
+            Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                if carries_status {
+                    128 + BROKEN_PIPE
+                } else {
+                    0
+                }
+            }
             Self::Output(error) => {
                 let message = format!("cannot write to standard output: {error}");
                 if printer.json() {
-                    talk_json(printer, &usage_object("output", message));
+                    talk_json(printer, &ErrorObject::plain("output", message, Vec::new()));
                 } else {
                     printer.talk(&format!("{}: {message}", printer.paint().error("error")));
                 }
@@ -70,15 +79,21 @@ impl Failure {
 fn report_usage(error: &clap::Error, printer: &Printer) {
     let rendered = error.render();
     if printer.json() {
-        let message = rendered.to_string();
-        let message = message.lines().next().unwrap_or_default();
-        let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
-        talk_json(printer, &usage_object("usage", message));
+        talk_json(printer, &parsed(&rendered.to_string()));
     } else if printer.paint().is_on() {
         printer.talk(&rendered.ansi().to_string());
     } else {
         printer.talk(&rendered.to_string());
     }
+}
+
+/// The parser's text taken apart: the message is its first paragraph, advice is what it calls a tip.
+fn parsed(text: &str) -> ErrorObject {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let message = lines.iter().take_while(|line| !line.is_empty()).copied().collect::<Vec<_>>().join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
+    let help = lines.iter().filter_map(|line| line.strip_prefix("tip: ")).map(str::to_owned).collect();
+    ErrorObject::plain("usage", message, help)
 }
 
 fn report_fault(fault: &dyn Fault, printer: &Printer) {

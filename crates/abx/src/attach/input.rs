@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +16,7 @@ const WAITING: usize = 4;
 /// Reads on a thread of its own, because reading a terminal, a pipe and a file alike can block. Dropping it
 /// stops the thread before it takes another byte: what is typed after that is left to the next reader.
 pub(super) struct Input {
-    chunks: Receiver<Vec<u8>>,
+    chunks: Receiver<Bytes>,
     /// Its other end sees the hang-up.
     _stop: OwnedFd,
 }
@@ -33,12 +34,12 @@ impl Input {
     }
 
     /// The next chunk, `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
         self.chunks.recv().await
     }
 }
 
-fn read(source: &OwnedFd, stopped: &OwnedFd, sender: &Sender<Vec<u8>>) {
+fn read(source: &OwnedFd, stopped: &OwnedFd, sender: &Sender<Bytes>) {
     loop {
         let mut ready = [PollFd::new(source, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
         match poll(&mut ready, None) {
@@ -54,7 +55,7 @@ fn read(source: &OwnedFd, stopped: &OwnedFd, sender: &Sender<Vec<u8>>) {
             Ok(0) | Err(_) => return,
             Ok(length) => {
                 chunk.truncate(length);
-                if sender.blocking_send(chunk).is_err() {
+                if sender.blocking_send(chunk.into()).is_err() {
                     return;
                 }
             }

@@ -1,8 +1,8 @@
 //! A process of a sandbox in the caller's foreground.
 //!
-//! In: a started process ([`Process`]: its events and the calls that reach it) and how to join it to the
-//! caller. Out: how it ended. Three things go on at once until it ends: its output is written ([`output`]),
-//! input is sent ([`input`]), signals and resizes are passed on ([`signals`]).
+//! In: a started process and how to join it to the caller. Out: how it ended. Three things go on at once until
+//! then: its output is written ([`output`]), input is sent ([`input`]), signals and resizes are passed on
+//! ([`signals`]).
 
 mod input;
 mod output;
@@ -10,7 +10,11 @@ mod process;
 mod signals;
 
 pub(crate) use output::{Captured, Output};
-pub(crate) use process::{Control, Event, Events, ExitOutcome, Stream};
+pub(crate) use process::ExitOutcome;
+
+use abx_client::{ClientError, ProcessEvent, ProcessStream};
+use output::Stream;
+use process::{Control, Events, Sink};
 
 use crate::Failure;
 use crate::terminal::RawMode;
@@ -31,32 +35,29 @@ pub(crate) struct AttachOptions {
 /// # Errors
 /// The connection to the process, or what reads the output, is lost. The terminal is restored in any case.
 pub(crate) async fn attach(
-    events: impl Events,
-    control: &impl Control,
+    process: ProcessStream,
     options: AttachOptions,
     output: &mut Output,
 ) -> Result<ExitOutcome, Failure> {
-    let mut signals = Signals::listen(options.tty).map_err(Failure::Output)?;
-    let input = match options.interactive {
-        true => Some(Input::start(std::io::stdin()).map_err(Failure::Output)?),
-        false => None,
-    };
-    let raw =
-        (options.tty && options.interactive && crate::terminal::stdin_is_terminal()).then(RawMode::enter);
-    let _raw = raw.transpose().map_err(Failure::Output)?;
-    join(events, control, input, &mut signals, output).await
+    let signals = Signals::listen(options.tty).map_err(Failure::Output)?;
+    let source = options.interactive.then(|| Input::start(std::io::stdin())).transpose();
+    let source = source.map_err(Failure::Output)?;
+    let raw = options.tty && options.interactive && crate::terminal::stdin_is_terminal();
+    let _raw = raw.then(|| RawMode::enter(std::io::stdin())).transpose().map_err(Failure::Output)?;
+    let (control, sink) = (process.control(), process.input());
+    join(process, source.map(|source| (source, sink)), &control, signals, output).await
 }
 
 async fn join(
     events: impl Events,
+    input: Option<(Input, impl Sink)>,
     control: &impl Control,
-    input: Option<Input>,
-    signals: &mut Signals,
+    mut signals: Signals,
     output: &mut Output,
 ) -> Result<ExitOutcome, Failure> {
     let outcome = tokio::select! {
         outcome = pump_output(events, output) => outcome,
-        never = pump_input(input, control) => match never {},
+        never = pump_input(input) => match never {},
         given_up = signals.pump(control) => return Ok(given_up),
     };
     if let Err(Failure::Output(_)) = &outcome {
@@ -68,29 +69,32 @@ async fn join(
 
 /// Writes the process's output until it ends.
 async fn pump_output(mut events: impl Events, output: &mut Output) -> Result<ExitOutcome, Failure> {
-    loop {
-        match events.next().await? {
-            Event::Output(stream, bytes) => output.write(stream, bytes).await.map_err(Failure::Output)?,
-            Event::Ended(outcome) => {
+    while let Some(event) = events.next().await? {
+        let (stream, bytes) = match event {
+            ProcessEvent::Stdout(bytes) | ProcessEvent::Pty(bytes) => (Stream::Stdout, bytes),
+            ProcessEvent::Stderr(bytes) => (Stream::Stderr, bytes),
+            ProcessEvent::End(exit) => {
                 output.finish().await.map_err(Failure::Output)?;
-                return Ok(outcome);
+                return Ok(ExitOutcome::Ended(exit));
             }
-        }
+        };
+        output.write(stream, bytes).await.map_err(Failure::Output)?;
     }
+    Err(ClientError::Gone { call: "the command", source: None }.into())
 }
 
 /// Sends input as it comes, then its end. A process that no longer takes input is no error: it may go on.
-async fn pump_input(input: Option<Input>, control: &impl Control) -> std::convert::Infallible {
-    if let Some(mut input) = input {
+async fn pump_input(input: Option<(Input, impl Sink)>) -> std::convert::Infallible {
+    if let Some((mut input, mut sink)) = input {
         let mut open = true;
         while open {
             match input.next().await {
-                Some(bytes) => open = control.send_input(bytes).await.is_ok(),
-                None => {
-                    let _ = control.close_input().await;
-                    open = false;
-                }
+                Some(bytes) => open = sink.send(bytes).await.is_ok(),
+                None => break,
             }
+        }
+        if open {
+            let _ = sink.close().await;
         }
     }
     std::future::pending().await

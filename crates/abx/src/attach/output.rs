@@ -3,14 +3,21 @@
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 
+use bytes::Bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use tokio::sync::{mpsc, oneshot};
 
-use super::Stream;
-
 /// Chunks that wait to be written.
 const WAITING: usize = 8;
+
+/// Where a piece of output belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// Standard output, or everything where the process has a terminal.
+    Stdout,
+    Stderr,
+}
 
 /// Where output goes.
 pub(crate) enum Output {
@@ -39,7 +46,7 @@ impl Output {
     }
 
     /// Takes a piece of output; waits where the caller reads slowly.
-    pub(super) async fn write(&mut self, stream: Stream, bytes: Vec<u8>) -> io::Result<()> {
+    pub(super) async fn write(&mut self, stream: Stream, bytes: Bytes) -> io::Result<()> {
         match (self, stream) {
             (Self::Pass(writer), _) => writer.write(stream, bytes).await,
             (Self::Capture(captured), Stream::Stdout) => {
@@ -64,7 +71,7 @@ impl Output {
 
 /// Writes on a thread of its own, so that a reader that stops reading stops neither signals nor input.
 pub(crate) struct Writer {
-    chunks: Option<mpsc::Sender<(Stream, Vec<u8>)>>,
+    chunks: Option<mpsc::Sender<(Stream, Bytes)>>,
     result: Option<oneshot::Receiver<io::Result<()>>>,
 }
 
@@ -81,7 +88,7 @@ impl Writer {
         Ok(Self { chunks: Some(chunks), result: Some(result) })
     }
 
-    async fn write(&mut self, stream: Stream, bytes: Vec<u8>) -> io::Result<()> {
+    async fn write(&mut self, stream: Stream, bytes: Bytes) -> io::Result<()> {
         let sent = match &self.chunks {
             Some(chunks) => chunks.send((stream, bytes)).await.is_ok(),
             None => false,
@@ -99,7 +106,7 @@ impl Writer {
 }
 
 fn write_all(
-    mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
+    mut chunks: mpsc::Receiver<(Stream, Bytes)>,
     mut stdout: Target,
     mut stderr: Target,
 ) -> io::Result<()> {

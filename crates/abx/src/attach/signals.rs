@@ -4,7 +4,8 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Control, ExitOutcome};
+use super::ExitOutcome;
+use super::process::Control;
 use crate::terminal;
 
 const HANGUP: u8 = 1;

@@ -6,46 +6,48 @@ use std::sync::Mutex;
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::sync::mpsc;
 
+use abx_client::Exit;
+use bytes::Bytes;
+
 use super::output::Writer;
 use super::*;
 use crate::terminal::Size;
 
-/// A process that echoes its input until the end of it, or until a signal.
-struct Echo {
-    events: mpsc::UnboundedSender<Event>,
-    log: Mutex<Vec<String>>,
-}
+type Pipe = mpsc::UnboundedSender<ProcessEvent>;
 
-impl Control for Echo {
-    async fn send_input(&self, bytes: Vec<u8>) -> Result<(), Failure> {
-        let _ = self.events.send(Event::Output(Stream::Stdout, bytes));
+/// Echoes input to stdout; at its end says `bye` on stderr and ends with 3.
+struct EchoInput(Pipe);
+
+impl Sink for EchoInput {
+    async fn send(&mut self, bytes: Bytes) -> Result<(), ClientError> {
+        self.0.send(ProcessEvent::Stdout(bytes)).expect("read");
         Ok(())
     }
-    async fn close_input(&self) -> Result<(), Failure> {
-        let _ = self.events.send(Event::Output(Stream::Stderr, b"bye".to_vec()));
-        let _ = self.events.send(Event::Ended(ExitOutcome::Exited(3)));
-        Ok(())
-    }
-    async fn resize(&self, size: Size) -> Result<(), Failure> {
-        self.log.lock().expect("log").push(format!("{size:?}"));
-        Ok(())
-    }
-    async fn signal(&self, number: u8) -> Result<(), Failure> {
-        self.log.lock().expect("log").push(format!("signal {number}"));
-        let _ = self.events.send(Event::Ended(ExitOutcome::Signalled(number)));
+    async fn close(self) -> Result<(), ClientError> {
+        self.0.send(ProcessEvent::Stderr(Bytes::from_static(b"bye"))).expect("read");
+        self.0.send(ProcessEvent::End(Exit::Code(3))).expect("read");
         Ok(())
     }
 }
 
-impl Events for mpsc::UnboundedReceiver<Event> {
-    async fn next(&mut self) -> Result<Event, Failure> {
-        Ok(self.recv().await.expect("an event"))
+/// Ends at the first signal, and remembers it.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<u8>>);
+
+impl Control for Recorder {
+    async fn resize(&self, _: Size) -> Result<(), ClientError> {
+        Ok(())
+    }
+    async fn signal(&self, number: u8) -> Result<(), ClientError> {
+        self.0.lock().expect("log").push(number);
+        Ok(())
     }
 }
 
-fn echo() -> (Echo, mpsc::UnboundedReceiver<Event>) {
-    let (events, receiver) = mpsc::unbounded_channel();
-    (Echo { events, log: Mutex::default() }, receiver)
+impl Events for mpsc::UnboundedReceiver<ProcessEvent> {
+    async fn next(&mut self) -> Result<Option<ProcessEvent>, ClientError> {
+        Ok(self.recv().await)
+    }
 }
 
 fn pipe() -> (File, OwnedFd) {
@@ -69,14 +71,14 @@ fn bytes_pass_both_ways_whole_and_in_order() {
         bytes
     });
     let outcome = run(async {
-        let (control, events) = echo();
+        let (pipe, events) = mpsc::unbounded_channel();
         let mut output = Output::Pass(Writer::start(received_end, err_end).expect("writer"));
-        let input = Some(Input::start(source).expect("input"));
-        let mut signals = Signals::listen(false).expect("signals");
-        join(events, &control, input, &mut signals, &mut output).await.expect("outcome")
+        let input = Some((Input::start(source).expect("input"), EchoInput(pipe)));
+        let signals = Signals::listen(false).expect("signals");
+        join(events, input, &Recorder::default(), signals, &mut output).await.expect("outcome")
     });
     writer.join().expect("writer");
-    assert_eq!(outcome, ExitOutcome::Exited(3));
+    assert_eq!(outcome, ExitOutcome::Ended(Exit::Code(3)));
     assert!(reader.join().expect("reader") == expected, "bytes differ");
     let mut text = String::new();
     err.read_to_string(&mut text).expect("stderr");
@@ -88,16 +90,17 @@ fn a_reader_that_leaves_ends_the_process() {
     let ((received, received_end), (_err, err_end)) = (pipe(), pipe());
     drop(received);
     run(async {
-        let (control, events) = echo();
+        let (pipe, events) = mpsc::unbounded_channel();
+        let control = Recorder::default();
         for _ in 0..100 {
-            control.send_input(b"more\n".to_vec()).await.expect("sent");
+            pipe.send(ProcessEvent::Stdout(Bytes::from_static(b"more\n"))).expect("sent");
         }
         let mut output = Output::Pass(Writer::start(received_end, err_end).expect("writer"));
-        let mut signals = Signals::listen(false).expect("signals");
-        let result = join(events, &control, None, &mut signals, &mut output).await;
+        let signals = Signals::listen(false).expect("signals");
+        let result = join(events, None::<(Input, EchoInput)>, &control, signals, &mut output).await;
         let Err(Failure::Output(error)) = result else { panic!("{result:?}") };
         assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
-        assert_eq!(*control.log.lock().expect("log"), ["signal 15"]);
+        assert_eq!(*control.0.lock().expect("log"), [15]);
     });
 }
 
@@ -123,26 +126,27 @@ fn input_that_is_dropped_takes_no_further_byte() {
 #[test]
 fn captured_output_is_kept_apart() {
     run(async {
-        let (control, events) = echo();
-        control.send_input(b"out".to_vec()).await.expect("sent");
-        control.close_input().await.expect("closed");
+        let (pipe, events) = mpsc::unbounded_channel();
+        EchoInput(pipe.clone()).send(Bytes::from_static(b"out")).await.expect("sent");
+        EchoInput(pipe).close().await.expect("closed");
         let mut output = Output::capture();
-        let mut signals = Signals::listen(false).expect("signals");
-        join(events, &control, None, &mut signals, &mut output).await.expect("outcome");
+        let signals = Signals::listen(false).expect("signals");
+        let input = None::<(Input, EchoInput)>;
+        join(events, input, &Recorder::default(), signals, &mut output).await.expect("outcome");
         let Output::Capture(captured) = output else { panic!("not captured") };
         assert_eq!((captured.stdout.as_slice(), captured.stderr.as_slice()), (&b"out"[..], &b"bye"[..]));
     });
 }
 
 #[test]
-fn statuses_are_those_of_a_shell() {
-    for (outcome, status) in [
-        (ExitOutcome::Exited(0), 0),
-        (ExitOutcome::Exited(127), 127),
-        (ExitOutcome::Signalled(9), 137),
-        (ExitOutcome::Left(2), 130),
-        (ExitOutcome::Signalled(200), 255),
-    ] {
-        assert_eq!(outcome.status(), status);
-    }
+fn events_that_stop_before_the_end_mean_the_sandbox_is_gone() {
+    run(async {
+        let (pipe, events) = mpsc::unbounded_channel();
+        drop(pipe);
+        let signals = Signals::listen(false).expect("signals");
+        let input = None::<(Input, EchoInput)>;
+        let result = join(events, input, &Recorder::default(), signals, &mut Output::capture()).await;
+        let Err(Failure::Fault(fault)) = result else { panic!("{result:?}") };
+        assert_eq!(fault.code(), abx_core::Code::Unreachable);
+    });
 }

@@ -19,7 +19,7 @@ pub(crate) mod values;
 
 pub(crate) use completions::CompletionsArgs;
 pub(crate) use connect::ConnectArgs;
-pub(crate) use create::CreateArgs;
+pub(crate) use create::{CreateArgs, NetworkArg};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use download::DownloadArgs;
 pub(crate) use exec::{ExecArgs, Stdio};

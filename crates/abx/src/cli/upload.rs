@@ -3,6 +3,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 /// Copy a file or folder into a sandbox
+///
+/// As with `cp -r`: a DST that is a folder or ends with `/` takes SRC in under its own name, any other is the new
+/// name. `SRC/.` means what is in the folder.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct UploadArgs {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Paint, Table};
 use crate::Failure;
+use crate::terminal::understands_escapes;
 
 /// Prints results and talk the way the global options ask for.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,7 @@ pub(crate) struct Printer {
     json: bool,
     quiet: bool,
     verbose: u8,
+    stdout: Paint,
     stderr: Paint,
 }
 
@@ -30,11 +32,12 @@ impl Printer {
     pub(crate) fn new(options: PrinterOptions) -> Self {
         let forbidden = options.no_color
             || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+            || !understands_escapes();
         Self {
             json: options.json,
             quiet: options.quiet,
             verbose: options.verbose,
+            stdout: Paint::new(!forbidden && io::stdout().is_terminal()),
             stderr: Paint::new(!forbidden && io::stderr().is_terminal()),
         }
     }
@@ -81,6 +84,11 @@ impl Printer {
         }
         self.note(text);
         Ok(())
+    }
+
+    /// Writes text of the parser to stdout, help say, in its colours where they are wanted.
+    pub(crate) fn styled(&self, text: &clap::builder::StyledStr) -> Result<(), Failure> {
+        if self.stdout.is_on() { self.raw(&text.ansi().to_string()) } else { self.raw(&text.to_string()) }
     }
 
     /// Writes text to stdout as it is, at once.

@@ -1,6 +1,7 @@
 //! Progress as bars at the bottom of the terminal.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,10 +21,14 @@ const LABEL: usize = 56;
 /// A bar for each running piece of work. Finished ones vanish; those with an outcome leave a line above.
 pub(crate) struct Bars {
     multi: MultiProgress,
+    /// Writes a line that stays, while no bar is drawn.
+    write_line: WriteLine,
     paint: Paint,
     verbose: bool,
     state: Mutex<State>,
 }
+
+type WriteLine = Box<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -40,12 +45,16 @@ struct Running {
 impl Bars {
     /// Draws on stderr; `verbose` lets the output of steps scroll by above the bars.
     pub(crate) fn new(paint: Paint, verbose: bool) -> Self {
-        Self::on(ProgressDrawTarget::stderr_with_hz(RATE), paint, verbose)
+        let write_line = |line: &str| {
+            // Progress that cannot be written is not worth failing for.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        };
+        Self::on(ProgressDrawTarget::stderr_with_hz(RATE), Box::new(write_line), paint, verbose)
     }
 
-    fn on(target: ProgressDrawTarget, paint: Paint, verbose: bool) -> Self {
+    fn on(target: ProgressDrawTarget, write_line: WriteLine, paint: Paint, verbose: bool) -> Self {
         let multi = MultiProgress::with_draw_target(target);
-        Self { multi, paint, verbose, state: Mutex::default() }
+        Self { multi, write_line, paint, verbose, state: Mutex::default() }
     }
 
     /// Takes one event.
@@ -119,8 +128,7 @@ impl Bars {
     }
 
     fn line(&self, line: &str) {
-        // Progress that cannot be drawn is not worth failing for.
-        let _ = self.multi.println(line);
+        self.multi.suspend(|| (self.write_line)(line));
     }
 }
 
@@ -147,11 +155,13 @@ fn shorten(label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use indicatif::InMemoryTerm;
+    use indicatif::{InMemoryTerm, TermLike};
 
     fn bars(term: &InMemoryTerm) -> Bars {
         let target = ProgressDrawTarget::term_like(Box::new(term.clone()));
-        Bars::on(target, Paint::new(false), false)
+        let term = term.clone();
+        let write_line = move |line: &str| term.write_line(line).expect("in memory");
+        Bars::on(target, Box::new(write_line), Paint::new(false), false)
     }
 
     fn started(task: TaskId, label: &str, total: Option<u64>, unit: Unit) -> Event {

@@ -13,6 +13,7 @@ use abx_core::{Event, Progress};
 
 use crate::cli::ProgressMode;
 use crate::output::Printer;
+use crate::terminal::understands_escapes;
 use bars::Bars;
 use plain::Plain;
 
@@ -32,7 +33,7 @@ impl Reporter {
         let verbose = printer.verbose() > 0;
         if printer.silent() {
             Self::Silent
-        } else if mode == ProgressMode::Auto && std::io::stderr().is_terminal() && terminal_moves_cursor() {
+        } else if mode == ProgressMode::Auto && std::io::stderr().is_terminal() && understands_escapes() {
             Self::Bars(Bars::new(printer.paint(), verbose))
         } else {
             Self::Plain(Plain::new(std::io::stderr(), printer.paint(), verbose))
@@ -63,8 +64,4 @@ impl Drop for Reporter {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-fn terminal_moves_cursor() -> bool {
-    std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

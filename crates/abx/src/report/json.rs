@@ -8,7 +8,7 @@ use super::message;
 /// One error. Keys stay; further ones may come.
 #[derive(Debug, Serialize)]
 pub(crate) struct ErrorObject {
-    /// `E2004`; `usage` where the command line itself is wrong.
+    /// `E2004`; `usage` where the command line itself is wrong, `output` where stdout cannot be written.
     code: &'static str,
     message: String,
     /// The place, where there is one.
@@ -39,18 +39,10 @@ impl ErrorObject {
             others: fault.others().into_iter().map(Self::new).collect(),
         }
     }
-}
 
-/// The object of a wrong command line or of output that cannot be written.
-pub(crate) fn usage_object(code: &'static str, message: String) -> ErrorObject {
-    ErrorObject {
-        code,
-        message,
-        file: None,
-        line: None,
-        column: None,
-        help: Vec::new(),
-        details: Vec::new(),
-        others: Vec::new(),
+    /// The object of what has no stable code: a wrong command line, output that cannot be written.
+    pub(crate) fn plain(code: &'static str, message: String, help: Vec<String>) -> Self {
+        let (file, line, column) = (None, None, None);
+        Self { code, message, file, line, column, help, details: Vec::new(), others: Vec::new() }
     }
 }

@@ -8,9 +8,9 @@ mod json;
 mod plain;
 mod text;
 
-pub(crate) use json::{ErrorObject, usage_object};
+pub(crate) use json::ErrorObject;
 pub(crate) use plain::{log_line, plain};
-pub(crate) use text::text;
+pub(crate) use text::{text, warning_text};
 
 use abx_core::Fault;
 

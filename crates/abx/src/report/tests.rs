@@ -12,7 +12,7 @@ struct Sample {
     snippets: Vec<Snippet>,
     details: Vec<String>,
     hints: Vec<String>,
-    others: Vec<Sample>,
+    others: Vec<Self>,
 }
 
 impl Fault for Sample {

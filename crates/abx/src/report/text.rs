@@ -22,7 +22,15 @@ fn collect<'a>(fault: &'a dyn Fault, faults: &mut Vec<&'a dyn Fault>) {
 }
 
 fn one(fault: &dyn Fault, paint: Paint) -> String {
-    let title = paint.error(&format!("error[{}]", fault.code()));
+    titled(&paint.error(&format!("error[{}]", fault.code())), fault, paint)
+}
+
+/// Something questionable in the form of an error, under the title `warning`.
+pub(crate) fn warning_text(fault: &dyn Fault, paint: Paint) -> String {
+    titled(&paint.warning("warning"), fault, paint)
+}
+
+fn titled(title: &str, fault: &dyn Fault, paint: Paint) -> String {
     let mut text = format!("{title}: {}\n", paint.bold(&lines(&message(fault), "       ")));
     for snippet in fault.snippets() {
         text.push_str(&excerpt(&snippet, paint));

@@ -38,7 +38,7 @@ impl Abx {
 
     /// `abx` with these words, in the folder of templates.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_abx"));
+        let mut command = Command::new(self.folder.join("abx"));
         command.args(words).env("ABX_HOME", self.home()).env_remove(INSIDE).current_dir(&self.folder);
         command
     }
@@ -76,6 +76,8 @@ pub(crate) fn is_inside() -> bool {
 pub(crate) fn enter(name: &str) {
     let folder = tempfile::Builder::new().prefix("abx-kill-").tempdir().expect("tempdir");
     plots::write_templates(folder.path());
+    // A copy: a build beside this test may replace the program.
+    std::fs::copy(env!("CARGO_BIN_EXE_abx"), folder.path().join("abx")).expect("copy");
     let abx = Abx { folder: folder.path().to_owned() };
     let built = abx.command(&["template", "build", "./plain"]).output().expect("abx runs");
     if !built.status.success() {

@@ -1,0 +1,62 @@
+use agent_sandbox::{CreateRequest, PortRequest, Sandbox};
+
+use super::Edge;
+use super::foreground::{self, Job};
+use super::interrupt::interruptible;
+use crate::Failure;
+use crate::attach::AttachOptions;
+use crate::cli::{CreateArgs, NetworkArg, ProgressMode};
+use crate::progress::Reporter;
+
+/// Creates a sandbox, and runs a command in it where there is one.
+pub(super) async fn create(edge: &Edge, args: &CreateArgs) -> Result<u8, Failure> {
+    let attach = foreground::attach_options(args.stdio)?;
+    if args.rm && !args.attaches() {
+        return Err(Failure::usage("--rm needs a command after `--`: the sandbox is removed when that ends"));
+    }
+    let progress = Reporter::new(&edge.printer, ProgressMode::Auto);
+    let request = request(args);
+    let sandbox = interruptible(&progress, agent_sandbox::create(&edge.context, &request, &progress)).await?;
+    drop(progress);
+    if !args.attaches() {
+        edge.printer.result(&sandbox.info(), sandbox.id())?;
+        return Ok(0);
+    }
+    let result = foreground::run(edge, &sandbox, job(args, &sandbox, attach)).await;
+    if args.rm {
+        if let Err(error) = sandbox.kill().await {
+            // The status stays the command's own.
+            Failure::from(error).report(&edge.printer, true);
+        }
+        return result;
+    }
+    let which = args.name.as_deref().unwrap_or(sandbox.id());
+    edge.printer.note(&format!("sandbox {which} runs on; `abx kill {which}` ends it"));
+    result
+}
+
+fn request(args: &CreateArgs) -> CreateRequest {
+    CreateRequest {
+        reference: args.reference.clone(),
+        name: args.name.clone(),
+        env: args.env.iter().map(|pair| (pair.key.clone(), pair.value.clone())).collect(),
+        cpu: args.cpu,
+        memory: args.memory.map(|memory| memory.0),
+        disk: args.disk.map(|disk| disk.0),
+        timeout: args.timeout,
+        idle_timeout: args.idle_timeout,
+        ports: args.port.iter().map(|port| PortRequest { host: port.host, guest: port.guest }).collect(),
+        network: args.network.map(|network| network == NetworkArg::Default),
+        no_cache: args.no_cache,
+        offline: args.offline,
+    }
+}
+
+/// The command, else the template's shell. The caller's variables are the sandbox's own already.
+fn job(args: &CreateArgs, sandbox: &Sandbox, attach: AttachOptions) -> Job {
+    if args.command.is_empty() {
+        foreground::shell(sandbox, AttachOptions { interactive: true, ..attach })
+    } else {
+        Job { command: args.command.clone(), attach, ..Job::default() }
+    }
+}

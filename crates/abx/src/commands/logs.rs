@@ -1,0 +1,118 @@
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::Edge;
+use crate::EdgeError;
+use crate::Failure;
+use crate::cli::LogsArgs;
+
+/// Between two looks at a log that is followed.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A line of the log.
+#[derive(Debug, Deserialize, Serialize)]
+struct Line {
+    /// RFC 3339.
+    time: String,
+    stream: String,
+    line: String,
+}
+
+/// Shows the log, and under `-f` what comes to it until the sandbox is gone.
+pub(super) async fn logs(edge: &Edge, args: &LogsArgs) -> Result<u8, Failure> {
+    let sandbox = agent_sandbox::find(&edge.context, &args.id)?;
+    let mut log = Log::open(&sandbox.log())?;
+    if edge.printer.json() {
+        let lines = log.rest()?;
+        edge.printer.result(&json!({ "id": sandbox.id(), "lines": lines }), "")?;
+        return Ok(0);
+    }
+    loop {
+        // Looked at before the read: what was written up to the end is shown.
+        let live = sandbox.dir().exists();
+        let lines = log.rest()?;
+        edge.printer.raw(&text(&lines, edge.printer.verbose() > 0))?;
+        if !args.follow || !live {
+            return Ok(0);
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn text(lines: &[Line], verbose: bool) -> String {
+    let show = |line: &Line| match verbose {
+        true => format!("{} {}: {}\n", line.time, line.stream, line.line),
+        false => format!("{}\n", line.line),
+    };
+    lines.iter().map(show).collect()
+}
+
+/// A log that is read as it grows.
+struct Log {
+    /// `None` where there is no log (yet).
+    reader: Option<BufReader<File>>,
+    path: std::path::PathBuf,
+    /// The beginning of a line whose end is not written yet.
+    partial: Vec<u8>,
+}
+
+impl Log {
+    fn open(path: &Path) -> Result<Self, EdgeError> {
+        let mut log = Self { reader: None, path: path.to_owned(), partial: Vec::new() };
+        log.reopen()?;
+        Ok(log)
+    }
+
+    fn reopen(&mut self) -> Result<(), EdgeError> {
+        match File::open(&self.path) {
+            Ok(file) => self.reader = Some(BufReader::new(file)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(EdgeError::Read { path: self.path.clone(), source }),
+        }
+        Ok(())
+    }
+
+    /// The whole lines that have come since the last call.
+    fn rest(&mut self) -> Result<Vec<Line>, EdgeError> {
+        if self.reader.is_none() {
+            self.reopen()?;
+        }
+        let Some(reader) = &mut self.reader else { return Ok(Vec::new()) };
+        let mut lines = Vec::new();
+        loop {
+            let read = reader.read_until(b'\n', &mut self.partial);
+            read.map_err(|source| EdgeError::Read { path: self.path.clone(), source })?;
+            if self.partial.last() != Some(&b'\n') {
+                return Ok(lines);
+            }
+            // A line that is not ours would be the sandbox's own doing; there is nothing to show of it.
+            lines.extend(serde_json::from_slice::<Line>(&self.partial).ok());
+            self.partial.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_log_is_read_line_by_line_as_it_grows() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("log.jsonl");
+        let mut log = Log::open(&path).expect("no log yet");
+        assert!(log.rest().expect("nothing").is_empty());
+        let mut file = File::create(&path).expect("create");
+        let line = r#"{"time":"2026-01-01T00:00:00.000Z","stream":"stdout","line":"hello"}"#;
+        write!(file, "{line}\nnonsense\n{}", &line[..20]).expect("write");
+        assert_eq!(text(&log.rest().expect("one"), false), "hello\n");
+        writeln!(file, "{}", &line[20..]).expect("write");
+        assert_eq!(text(&log.rest().expect("another"), true), "2026-01-01T00:00:00.000Z stdout: hello\n");
+    }
+}

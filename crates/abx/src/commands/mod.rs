@@ -1,0 +1,109 @@
+//! What each command does: one operation of `agent_sandbox`, and its value put into words.
+//!
+//! [`run`] is the way from words to exit status; a command returns its status or a [`Failure`].
+
+mod completions;
+mod connect;
+mod create;
+mod doctor;
+mod download;
+mod exec;
+mod foreground;
+mod info;
+mod interrupt;
+mod kill;
+mod list;
+mod logs;
+mod pause;
+mod resume;
+mod template;
+mod upload;
+
+use std::ffi::OsString;
+
+use agent_sandbox::Context;
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::Failure;
+use crate::cli::{Cli, Command, Early};
+use crate::output::{Printer, PrinterOptions};
+
+/// What every command has at hand.
+struct Edge {
+    printer: Printer,
+    context: Context,
+}
+
+/// Runs the command that `words` (the program's name first) ask for, and returns the exit status.
+pub(crate) fn run(words: &[OsString]) -> u8 {
+    let early = Early::scan(words);
+    let options = PrinterOptions { json: early.json, no_color: early.no_color, ..PrinterOptions::default() };
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => return answer(advise(error, words), &Printer::new(options)),
+    };
+    let printer =
+        Printer::new(PrinterOptions { quiet: cli.global.quiet, verbose: cli.global.verbose, ..options });
+    let carries_status = cli.command.carries_status();
+    dispatch(printer, cli.command).unwrap_or_else(|failure| failure.report(&printer, carries_status))
+}
+
+/// Adds what people who know `docker exec` need to hear.
+fn advise(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let runs_commands = words.iter().any(|word| word == "exec" || word == "create");
+    if error.kind() == ErrorKind::UnknownArgument && runs_commands && !words.iter().any(|word| word == "--") {
+        let tip = "the command to run stands after `--`".to_owned();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+/// Help and version are results; everything else the parser has to say is about a wrong command line.
+fn answer(error: clap::Error, printer: &Printer) -> u8 {
+    if error.use_stderr() {
+        return Failure::Usage(Box::new(error)).report(printer, false);
+    }
+    match printer.styled(&error.render()) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(printer, false),
+    }
+}
+
+fn dispatch(printer: Printer, command: Command) -> Result<u8, Failure> {
+    if let Command::Completions(args) = &command {
+        return completions::completions(&printer, args);
+    }
+    let edge = Edge { printer, context: Context::from_env()? };
+    // One thread: starting a sandbox waits more than it computes, and a pool costs milliseconds to set up.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(crate::EdgeError::Runtime)?;
+    let result = runtime.block_on(perform(&edge, command));
+    // Work that was given up may still sit in a blocking call: the process ends without it.
+    runtime.shutdown_background();
+    result
+}
+
+async fn perform(edge: &Edge, command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Create(args) => create::create(edge, &args).await,
+        Command::Exec(args) => exec::exec(edge, args).await,
+        Command::Connect(args) => connect::connect(edge, &args).await,
+        Command::List(args) => list::list(edge, &args),
+        Command::Info(args) => info::info(edge, &args),
+        Command::Logs(args) => logs::logs(edge, &args).await,
+        Command::Upload(args) => upload::upload(edge, &args).await,
+        Command::Download(args) => download::download(edge, &args).await,
+        Command::Pause(args) => pause::pause(edge, &args).await,
+        Command::Resume(args) => resume::resume(edge, &args).await,
+        Command::Kill(args) => kill::kill(edge, &args).await,
+        Command::Template(args) => template::template(edge, args.command).await,
+        Command::Doctor(args) => doctor::doctor(edge, &args),
+        Command::Completions(args) => completions::completions(&edge.printer, &args),
+    }
+}
+
+/// Seconds since the epoch.
+fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

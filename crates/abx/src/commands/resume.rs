@@ -1,0 +1,14 @@
+use serde_json::json;
+
+use super::Edge;
+use crate::Failure;
+use crate::cli::ResumeArgs;
+
+/// Lets a frozen sandbox go on.
+pub(super) async fn resume(edge: &Edge, args: &ResumeArgs) -> Result<u8, Failure> {
+    let sandbox = agent_sandbox::find(&edge.context, &args.id)?;
+    sandbox.resume().await?;
+    edge.printer
+        .done(&json!({ "id": sandbox.id(), "status": "running" }), &format!("resumed {}", sandbox.id()))?;
+    Ok(0)
+}

@@ -1,0 +1,83 @@
+use abx_core::Fault;
+use agent_sandbox::template::{self, BuildOptions};
+use serde_json::json;
+
+use super::Edge;
+use super::interrupt::interruptible;
+use crate::Failure;
+use crate::cli::{
+    TemplateBuildArgs, TemplateCommand, TemplateExportArgs, TemplateListArgs, TemplateValidateArgs,
+};
+use crate::output::Table;
+use crate::progress::Reporter;
+use crate::report::{ErrorObject, warning_text};
+
+/// The verbs on templates.
+pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8, Failure> {
+    match command {
+        TemplateCommand::Validate(args) => validate(edge, &args),
+        TemplateCommand::Build(args) => build(edge, &args).await,
+        TemplateCommand::List(args) => list(edge, &args),
+        TemplateCommand::Export(args) => export(edge, &args),
+    }
+}
+
+/// Says that a template is sound and what is questionable in it; faults come as the error.
+fn validate(edge: &Edge, args: &TemplateValidateArgs) -> Result<u8, Failure> {
+    let report = template::validate(&edge.context, &args.reference)?;
+    let metadata = report.lineage.effective().metadata;
+    for warning in &report.warnings {
+        edge.printer.note(&warning_text(warning, edge.printer.paint()));
+    }
+    let warnings: Vec<ErrorObject> =
+        report.warnings.iter().map(|warning| ErrorObject::new(warning as &dyn Fault)).collect();
+    let value = json!({
+        "valid": true, "name": metadata.name, "version": metadata.version, "warnings": warnings,
+    });
+    edge.printer.result(&value, &format!("{} {} is valid", metadata.name, metadata.version))?;
+    Ok(0)
+}
+
+/// Builds a template and prints its image's id.
+async fn build(edge: &Edge, args: &TemplateBuildArgs) -> Result<u8, Failure> {
+    let progress = Reporter::new(&edge.printer, args.progress);
+    let options = BuildOptions { no_cache: args.no_cache, ..BuildOptions::default() };
+    let (name, tag) = (args.name.as_deref(), args.tag.as_deref());
+    let work = template::build(&edge.context, &args.reference, name, tag, options, &progress);
+    let image = interruptible(&progress, work).await?;
+    drop(progress);
+    edge.printer.result(&json!({ "image": image }), &image)?;
+    Ok(0)
+}
+
+/// A row for each template that needs no network to be found.
+fn list(edge: &Edge, _: &TemplateListArgs) -> Result<u8, Failure> {
+    let listed = template::list(&edge.context)?;
+    let mut table = Table::new(["NAME", "TAG", "KIND", "IMAGE", "DESCRIPTION"]);
+    for template in &listed {
+        table.row([
+            template.name.clone(),
+            template.tag.clone(),
+            template.kind.to_owned(),
+            short_image(template.image.as_deref().unwrap_or_default()),
+            template.description.clone().unwrap_or_default(),
+        ]);
+    }
+    edge.printer.table(&listed, &table)?;
+    Ok(0)
+}
+
+/// As much of an id as tells images apart.
+fn short_image(id: &str) -> String {
+    id.strip_prefix("sha256:").unwrap_or(id).chars().take(12).collect()
+}
+
+/// Writes an image archive.
+fn export(edge: &Edge, args: &TemplateExportArgs) -> Result<u8, Failure> {
+    let (name, tag) = args.name.split_once(':').unwrap_or((&args.name, "latest"));
+    let digest = template::export(&edge.context, name, tag, &args.output)?;
+    let file = args.output.display().to_string();
+    let value = json!({ "name": name, "tag": tag, "file": file, "digest": digest });
+    edge.printer.done(&value, &format!("wrote {file} ({digest})"))?;
+    Ok(0)
+}

@@ -1,0 +1,42 @@
+//! What can go wrong at the edge itself.
+
+use std::io;
+use std::path::PathBuf;
+
+use abx_core::{Code, Fault};
+
+/// A failure that no operation reports.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EdgeError {
+    #[error("cannot start")]
+    Runtime(#[source] io::Error),
+    #[error("cannot listen to signals")]
+    Signals(#[source] io::Error),
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("the sandbox's memory limit of {limit} MB was hit and the kernel killed a process of it")]
+    MemoryLimit { limit: u64 },
+}
+
+impl Fault for EdgeError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Runtime(_) | Self::Signals(_) => Code::Execution,
+            Self::MemoryLimit { .. } => Code::Limit,
+            Self::Read { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => Code::FileNotFound,
+                io::ErrorKind::PermissionDenied => Code::FilePermission,
+                _ => Code::File,
+            },
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::MemoryLimit { limit } => {
+                vec![format!("create the sandbox with more, such as `--memory {}`", limit.saturating_mul(2))]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
