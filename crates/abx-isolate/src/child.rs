@@ -52,7 +52,7 @@ impl Child<'_> {
         let netns = receive(&channel)?;
         enter_network(&netns)?;
         enter_groups(&entrances)?;
-        root.enter()?;
+        root.enter(entry.born.is_some())?;
         enter_directory(launch)?;
         program::reset_signals();
         privileges::give_up(&launch.process, userns.as_fd())?;

@@ -245,6 +245,21 @@ fn in_a_container_its_processes_move_into_a_leaf_first() {
 }
 
 #[test]
+fn each_limit_is_set_where_its_controller_is() {
+    let double = v1_host();
+    for (file, text) in [("controllers", "memory pids"), ("subtree_control", ""), ("procs", "")] {
+        double.put(format!("/sys/fs/cgroup/unified/cgroup.{file}"), text);
+    }
+    let mounts = format!("{}\n{EMPTY_V2}", V1.lines().nth(1).expect("cpu"));
+    let cgroups = create(&mounts, &double).expect("groups");
+    assert_eq!(double.get("/sys/fs/cgroup/unified/abx/sandbox/memory.max").as_deref(), Some("67108864"));
+    assert_eq!(double.get("/sys/fs/cgroup/unified/abx/sandbox/cpu.max"), None);
+    assert!(double.get("/sys/fs/cgroup/cpu,cpuset/abx/sandbox/cpu.cfs_quota_us").is_some());
+    let entry = cgroups.entry();
+    assert_eq!((entry.moves.len(), entry.born.is_some()), (1, true));
+}
+
+#[test]
 fn a_limit_nobody_enforces_is_an_error() {
     let double = v1_host();
     let without_memory = V1.lines().skip(1).collect::<Vec<_>>().join("\n");

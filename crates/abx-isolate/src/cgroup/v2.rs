@@ -27,21 +27,35 @@ pub(super) fn make<F: Files>(
         hand_out(cgroups, hierarchy, &parent).map_err(lacks)?;
         cgroups.files.make(&directory).map_err(lacks)?;
     }
-    if let Some(memory) = limits.memory {
-        cgroups.write(hierarchy, "memory.max", &megabytes(memory).to_string())?;
-        // Absent where the kernel has no swap.
-        match cgroups.write(hierarchy, "memory.swap.max", "0") {
-            Err(IsolateError::Cgroup { source, .. }) if source.is(Errno::NOENT) => {}
-            result => result?,
+    hierarchy.controllers.iter().try_for_each(|controller| limit(cgroups, hierarchy, *controller, limits))
+}
+
+fn limit<F: Files>(
+    cgroups: &Cgroups<F>,
+    hierarchy: &Hierarchy,
+    controller: Controller,
+    limits: &Limits,
+) -> Result<(), IsolateError> {
+    match controller {
+        Controller::Memory => {
+            let Some(memory) = limits.memory else { return Ok(()) };
+            cgroups.write(hierarchy, "memory.max", &megabytes(memory).to_string())?;
+            // Absent where the kernel has no swap.
+            match cgroups.write(hierarchy, "memory.swap.max", "0") {
+                Err(IsolateError::Cgroup { source, .. }) if source.is(Errno::NOENT) => Ok(()),
+                result => result,
+            }
         }
+        Controller::Cpu => match limits.cpu {
+            Some(cores) => cgroups.write(hierarchy, "cpu.max", &format!("{} {CPU_PERIOD}", cpu_quota(cores))),
+            None => Ok(()),
+        },
+        Controller::Pids => match limits.pids {
+            Some(pids) => cgroups.write(hierarchy, "pids.max", &pids.to_string()),
+            None => Ok(()),
+        },
+        Controller::Freezer => Ok(()),
     }
-    if let Some(cores) = limits.cpu {
-        cgroups.write(hierarchy, "cpu.max", &format!("{} {CPU_PERIOD}", cpu_quota(cores)))?;
-    }
-    if let Some(pids) = limits.pids {
-        cgroups.write(hierarchy, "pids.max", &pids.to_string())?;
-    }
-    Ok(())
 }
 
 fn wanted(hierarchy: &Hierarchy) -> impl Iterator<Item = &'static str> {

@@ -67,11 +67,11 @@ fn idmap(ids: Ids, userns: BorrowedFd<'_>) -> Option<BorrowedFd<'_>> {
 }
 
 impl Built {
-    /// Mounts /sys, which shows the network the caller is in by now, makes the root the calling process's, and lets
-    /// go of the host's.
-    pub(crate) fn enter(self) -> Result<(), IsolateError> {
+    /// Mounts /sys, which shows the network (and, where they are `unified`, the groups) the caller is in by now,
+    /// makes the root the calling process's, and lets go of the host's.
+    pub(crate) fn enter(self, unified: bool) -> Result<(), IsolateError> {
         let inside = Inside::new(self.overlay.as_fd(), self.ids);
-        system::mount_sys(&inside, &self.masks).map_err(mounting("/sys"))?;
+        system::mount_sys(&inside, &self.masks, unified).map_err(mounting("/sys"))?;
         rustix::process::fchdir(&self.overlay).map_err(system("enter the root"))?;
         // The old root ends up on top of the new one, and is taken off again.
         pivot_root(".", ".").map_err(system("change the root"))?;

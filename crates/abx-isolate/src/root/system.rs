@@ -102,10 +102,15 @@ fn mount_proc(inside: &Inside<'_>, masks: &Masks) -> Result<()> {
     HIDDEN_DIRECTORIES.iter().try_for_each(|path| masks.hide_directory(&tree, path))
 }
 
-/// A new instance shows the devices of the network namespace it is mounted in.
-pub(crate) fn mount_sys(inside: &Inside<'_>, masks: &Masks) -> Result<()> {
-    let tree = new_mount("sysfs", &[], CLOSED | MountAttrFlags::MOUNT_ATTR_RDONLY)?;
+/// A new instance shows the devices of the network namespace it is mounted in. With v2 groups the sandbox's own is
+/// shown as the root, to be read: runtimes size their heaps and pools by it.
+pub(crate) fn mount_sys(inside: &Inside<'_>, masks: &Masks, unified: bool) -> Result<()> {
+    let read_only = CLOSED | MountAttrFlags::MOUNT_ATTR_RDONLY;
+    let tree = new_mount("sysfs", &[], read_only)?;
     attach_over(&tree, inside.directory(Path::new("/sys"))?)?;
+    if unified {
+        attach(&new_mount("cgroup2", &[], read_only)?, &tree, "fs/cgroup")?;
+    }
     HIDDEN_IN_SYS.iter().try_for_each(|path| masks.hide_directory(&tree, path))
 }
 
