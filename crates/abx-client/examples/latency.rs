@@ -32,6 +32,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bytes = run(&client, &["head", "-c", &BYTES.to_string(), "/dev/zero"]).await?;
     writeln!(out, "stdout       {:.0} MB/s", rate(bytes, started.elapsed()))?;
 
+    let started = Instant::now();
+    let request = ProcessRequest {
+        argv: ["sh", "-c", "cat >/dev/null"].map(str::to_owned).into(),
+        stdin: true,
+        ..ProcessRequest::default()
+    };
+    let mut stream = client.start(request).await?;
+    let piece = bytes::Bytes::from(vec![7; 1 << 20]);
+    for _ in 0..BYTES >> 20 {
+        stream.send_stdin(piece.clone()).await?;
+    }
+    stream.close_stdin().await?;
+    while stream.next().await?.is_some() {}
+    writeln!(out, "stdin        {:.0} MB/s", rate(BYTES, started.elapsed()))?;
+
     let path = "/tmp/abx-latency";
     let started = Instant::now();
     client.upload(tokio::io::repeat(7).take(BYTES), path, None).await?;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use abx_core::Secret;
 use abx_protocol::connect::{CallError, Codec};
-use abx_protocol::envelope::{self, Frame, FrameDecoder};
+use abx_protocol::envelope::{Frame, FrameDecoder};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -179,7 +179,7 @@ impl Frames {
         loop {
             match self.decoder.next_frame().map_err(|error| malformed(error.to_string()))? {
                 Some(Frame::Message(payload)) => {
-                    let message = envelope::decode(CODEC, &payload);
+                    let message = CODEC.decode(&payload);
                     return message.map(Some).map_err(|error| malformed(error.to_string()));
                 }
                 Some(Frame::End(Ok(()))) => return Ok(None),

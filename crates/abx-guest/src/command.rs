@@ -41,7 +41,7 @@ pub(crate) enum Terminal {
 /// A process that runs, leader of its own session and process group.
 pub(crate) struct Child {
     pub(crate) pid: Pid,
-    pub(crate) end: Watched,
+    pub(crate) watched: Watched,
     pub(crate) ends: Ends,
 }
 
@@ -95,7 +95,7 @@ impl Command<'_> {
         unsafe { command.pre_exec(move || becoming.apply()) };
         let child = command.spawn().map_err(SpawnError::of_exec)?;
         let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
-        Ok(Child { pid, end: guest.reaper.watch(pid), ends })
+        Ok(Child { pid, watched: guest.reaper.watch(pid), ends })
     }
 }
 

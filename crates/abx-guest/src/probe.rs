@@ -1,6 +1,5 @@
 //! `POST /abx/v1/exec`: a probe or health check, cut at its limit.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,7 +18,7 @@ use crate::guest::Guest;
 use crate::http::error::json;
 use crate::http::{Body, HttpError};
 use crate::process::{Outputs, settle, tree};
-use crate::reaper::Watched;
+use crate::reaper::{End, Watched};
 use crate::tail::Tail;
 
 const DEFAULT_TIMEOUT: f64 = 30.0;
@@ -52,13 +51,13 @@ fn explain(shell: &str, error: SpawnError) -> HttpError {
 }
 
 async fn finish(child: Child, deadline: Instant) -> ExecResponse {
-    let Child { pid, end, ends } = child;
-    let Watched { mut exit, ended } = end;
+    let Child { pid, watched, ends } = child;
+    let Watched { mut exit, end } = watched;
     let mut outputs = match ends {
         Ends::Pipes { stdout, stderr, .. } => Outputs::pipes(stdout, stderr),
         Ends::Pty(terminal) => Outputs::terminal(Rc::new(terminal)),
     };
-    let _guard = KillOnDrop { pid, ended };
+    let _guard = KillOnDrop { pid, end };
     let mut tail = Tail::default();
     let mut open = true;
     let mut timed_out = false;
@@ -83,12 +82,12 @@ async fn finish(child: Child, deadline: Instant) -> ExecResponse {
 /// A caller that goes away takes its probe along.
 struct KillOnDrop {
     pid: Pid,
-    ended: Rc<Cell<bool>>,
+    end: Rc<End>,
 }
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        if !self.ended.get() {
+        if !self.end.is_reached() {
             tree::kill(self.pid);
         }
     }

@@ -12,7 +12,7 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::connect::{CallError, Codec, DecodeError};
+use crate::connect::{CallError, Codec};
 
 /// A frame whose payload is longer than this is refused.
 pub const MAX_FRAME: usize = 64 << 20;
@@ -108,14 +108,6 @@ pub fn message<M: Message + Serialize>(codec: Codec, message: &M) -> Bytes {
     buffer.freeze()
 }
 
-/// Decodes the payload of a message frame.
-pub fn decode<M>(codec: Codec, payload: &[u8]) -> Result<M, DecodeError>
-where
-    M: Message + Default + serde::de::DeserializeOwned,
-{
-    codec.decode(payload)
-}
-
 /// The last frame of a stream.
 pub fn end(result: Result<(), &CallError>) -> Bytes {
     let end = match result {
@@ -181,7 +173,7 @@ mod tests {
                 let [Frame::Message(payload), Frame::End(Ok(()))] = &frames[..] else {
                     panic!("{codec:?} cut at {cut}: {frames:?}")
                 };
-                assert_eq!(decode::<StartResponse>(codec, payload).expect("a message"), sent);
+                assert_eq!(codec.decode::<StartResponse>(payload).expect("a message"), sent);
                 assert!(decoder.is_empty());
             }
         }
@@ -228,8 +220,8 @@ mod tests {
             decoder.push(&noise);
             while let Ok(Some(frame)) = decoder.next_frame() {
                 if let Frame::Message(payload) = frame {
-                    let _ = decode::<StartResponse>(Codec::Proto, &payload);
-                    let _ = decode::<StartResponse>(Codec::Json, &payload);
+                    let _ = Codec::Proto.decode::<StartResponse>(&payload);
+                    let _ = Codec::Json.decode::<StartResponse>(&payload);
                 }
             }
         }

@@ -102,7 +102,7 @@ async fn process_call(
             rpc::client_stream(request, async |messages| processes::stream_input(guest, messages).await).await
         }
         "SendSignal" => {
-            let serve = async |_, question: SendSignalRequest| processes::send_signal(guest, &question);
+            let serve = async |_, question: SendSignalRequest| processes::send_signal(guest, &question).await;
             rpc::unary(request, serve).await
         }
         "CloseStdin" => {

@@ -95,7 +95,7 @@ pub(crate) fn launch(
     };
     let process = Rc::new(Process {
         pid: child.pid,
-        ended: child.end.ended,
+        end: child.watched.end,
         tag,
         config,
         counts_as_use,
@@ -105,7 +105,13 @@ pub(crate) fn launch(
     });
     let listener = process.listen();
     guest.processes.add(process.clone());
-    tokio::task::spawn_local(pump::run(guest.clone(), process.clone(), outputs, child.end.exit, deadline));
+    tokio::task::spawn_local(pump::run(
+        guest.clone(),
+        process.clone(),
+        outputs,
+        child.watched.exit,
+        deadline,
+    ));
     Ok((process, listener))
 }
 

@@ -12,7 +12,7 @@ mod pump;
 pub(crate) mod service;
 pub(crate) mod tree;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
@@ -24,6 +24,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::channel::Channel;
 use crate::pty;
+use crate::reaper::End;
 
 pub(crate) use launch::{Launch, launch};
 pub(crate) use pump::{Outputs, settle};
@@ -36,8 +37,8 @@ const REMEMBERED: usize = 128;
 /// A running process.
 pub(crate) struct Process {
     pid: Pid,
-    /// Its number may be another's by now; its last output is still on the way.
-    ended: Rc<Cell<bool>>,
+    /// Once reached, its number may be another's, while its last output is still on the way.
+    end: Rc<End>,
     pub(crate) tag: Option<String>,
     pub(crate) config: ProcessConfig,
     /// The startup command is no sign of use, nor is what it writes.
@@ -59,7 +60,6 @@ enum Stdin {
 #[derive(Debug)]
 pub(crate) enum InputError {
     NoStdin,
-    Closed,
     NoTerminal,
     Io(io::Error),
 }
@@ -68,7 +68,6 @@ impl std::fmt::Display for InputError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoStdin => f.write_str("stdin not enabled or closed"),
-            Self::Closed => f.write_str("stdin not enabled or closed"),
             Self::NoTerminal => f.write_str("tty not assigned to process"),
             Self::Io(error) => error.fmt(f),
         }
@@ -100,24 +99,33 @@ impl Process {
         }
     }
 
+    /// It has ended; its last output may still be on the way.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end.is_reached()
+    }
+
     /// Ends it with all it started.
     pub(crate) fn kill(&self) {
-        if !self.ended.get() {
+        if !self.has_ended() {
             tree::kill(self.pid);
         }
     }
 
+    /// Waits until it has ended.
+    pub(crate) async fn ended(&self) {
+        self.end.reached().await;
+    }
+
     /// Signals its process group.
     pub(crate) fn signal(&self, signal: Signal) -> rustix::io::Result<()> {
-        if self.ended.get() { Err(Errno::SRCH) } else { kill_process_group(self.pid, signal) }
+        if self.has_ended() { Err(Errno::SRCH) } else { kill_process_group(self.pid, signal) }
     }
 
     /// Writes to its pipe.
     pub(crate) async fn write_stdin(&self, bytes: &[u8]) -> Result<(), InputError> {
         match &*self.stdin.lock().await {
             Stdin::Open(channel) => channel.write(bytes).await.map_err(InputError::Io),
-            Stdin::Closed => Err(InputError::Closed),
-            Stdin::Absent => Err(InputError::NoStdin),
+            Stdin::Closed | Stdin::Absent => Err(InputError::NoStdin),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The calls of `process.Process`.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use abx_protocol::connect::{CallError, ErrorCode};
 use abx_protocol::process::{
@@ -17,6 +18,9 @@ use super::{InputError, Launch, Process, events, launch};
 use crate::activity::Busy;
 use crate::guest::Guest;
 use crate::http::rpc::{Call, Messages};
+
+/// How long a killed process's end is awaited.
+const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn list(guest: &Guest) -> ListResponse {
     let processes = guest.processes.running();
@@ -122,14 +126,20 @@ pub(crate) async fn stream_input(
     Ok(Empty {})
 }
 
-/// SIGKILL ends the whole tree; another signal goes to the process's group.
-pub(crate) fn send_signal(guest: &Guest, request: &SendSignalRequest) -> Result<Empty, CallError> {
+/// SIGKILL ends the whole tree, and the process is gone when the call returns; another signal goes to the
+/// process's group.
+pub(crate) async fn send_signal(guest: &Guest, request: &SendSignalRequest) -> Result<Empty, CallError> {
     let process = find(guest, request.process.as_ref())?;
+    if process.has_ended() {
+        return Err(no_process(process.number()));
+    }
     let signal = Signal::from_named_raw(request.signal).ok_or_else(|| {
         CallError::new(ErrorCode::Unimplemented, format!("invalid signal: {}", request.signal))
     })?;
     if signal == Signal::KILL {
         process.kill();
+        // One that the kernel holds may take its time.
+        let _ = tokio::time::timeout(KILL_PATIENCE, process.ended()).await;
         return Ok(Empty {});
     }
     process.signal(signal).map_err(|error| internal("error sending signal", &error))?;
@@ -156,16 +166,17 @@ async fn write(process: &Process, input: Option<ProcessInput>) -> Result<(), Cal
 
 fn find(guest: &Guest, selector: Option<&ProcessSelector>) -> Result<Rc<Process>, CallError> {
     match selector.and_then(|selector| selector.selector.as_ref()) {
-        Some(Selector::Pid(pid)) => guest
-            .processes
-            .by_pid(*pid)
-            .ok_or_else(|| CallError::new(ErrorCode::NotFound, format!("process with pid {pid} not found"))),
+        Some(Selector::Pid(pid)) => guest.processes.by_pid(*pid).ok_or_else(|| no_process(*pid)),
         Some(Selector::Tag(tag)) => guest
             .processes
             .by_tag(tag)
             .ok_or_else(|| CallError::new(ErrorCode::NotFound, format!("process with tag {tag} not found"))),
         None => Err(CallError::new(ErrorCode::InvalidArgument, "no process selected")),
     }
+}
+
+fn no_process(pid: u32) -> CallError {
+    CallError::new(ErrorCode::NotFound, format!("process with pid {pid} not found"))
 }
 
 fn internal(what: &str, error: &dyn std::fmt::Display) -> CallError {

@@ -200,6 +200,19 @@ fn signals_end_a_process_and_are_named() {
 }
 
 #[test]
+fn a_kill_returns_when_the_process_is_gone() {
+    let guest = TestGuest::start();
+    run(async {
+        for _ in 0..20 {
+            let stream = guest.client.start(shell("sleep 68")).await.expect("start");
+            stream.signal(9).await.expect("kill");
+            let error = stream.signal(9).await.expect_err("it is gone");
+            assert!(matches!(error, ClientError::Refused { status: 404, .. }), "{error:?}");
+        }
+    });
+}
+
+#[test]
 fn kill_ends_the_whole_tree() {
     let guest = TestGuest::start();
     run(async {
