@@ -9,7 +9,7 @@ use rustix::mount::FsOpenFlags;
 use crate::cgroup::{self, Cgroups, Controller, Layout, Version};
 use crate::error::{Feature, IsolateError};
 use crate::launch::Ids;
-use crate::network::{self, netlink::Netlink};
+use crate::network;
 use crate::userns;
 
 /// One thing sandboxes need.
@@ -42,11 +42,8 @@ pub fn host_report() -> Vec<Check> {
         check(Feature::CpuCgroup, controller(&layout, Controller::Cpu)),
         check(Feature::PidsCgroup, controller(&layout, Controller::Pids)),
         check(Feature::Seccomp, usable("/proc/sys/kernel/seccomp/actions_avail")),
-        check(
-            Feature::NfTables,
-            Netlink::netfilter().map(|_| "nfnetlink answers".to_owned()).map_err(|errno| errno.to_string()),
-        ),
-        check(Feature::Veth, veth()),
+        check(Feature::NfTables, answered(network::nf_tables_known())),
+        check(Feature::Veth, answered(network::veth_known())),
         check(Feature::IpForwarding, usable("/proc/sys/net/ipv4/ip_forward")),
     ]
 }
@@ -146,19 +143,9 @@ fn controller(layout: &Layout, controller: Controller) -> Found {
     }
 }
 
-fn veth() -> Found {
-    if is_there("/sys/module/veth") || module_exists("veth") {
-        Ok("in the kernel".to_owned())
-    } else {
-        network::veth_known().map(|()| "in the kernel".to_owned()).map_err(|errno| errno.to_string())
-    }
-}
-
-fn module_exists(name: &str) -> bool {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let list = ["modules.dep", "modules.builtin"].map(|file| format!("/lib/modules/{release}/{file}"));
-    list.iter()
-        .any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains(&format!("/{name}.ko"))))
+/// A question to the kernel that loads a module where there is one.
+fn answered(result: rustix::io::Result<()>) -> Found {
+    result.map(|()| "known to the kernel".to_owned()).map_err(|errno| errno.to_string())
 }
 
 fn usable(path: &str) -> Found {

@@ -1,4 +1,29 @@
 //! Root file system and process in, running isolated process out.
+//!
+//! In: a [`Launch`], which says everything, and [`Relays`], what passes between the sandbox's network and the host's.
+//! Out: a [`Running`] whose owner is the calling process. Nothing here knows of images or templates.
+//!
+//! ```text
+//! owner (single thread)                              child, process 1 of its namespaces
+//! launch ─ fork into mnt, pid, ipc, uts ───────────▶ private mounts, binds, disk
+//!   user namespace with its id mapping ───────────▶ layers through the mapping, overlay, /proc, /dev, /run, files
+//!   control groups; network namespace, interfaces ─▶ enters both, /sys, changes its root
+//!                                                    joins the user namespace, bounds capabilities, seccomp, user
+//! Running ◀─ report pipe closes ─────────────────── exec (or a tiny process 1 of ours that starts the program)
+//! ```
+//!
+//! In reading order: `launch` and `start` (both sides of the drawing begin there), `child`, `root` (the mounts),
+//! `userns`, `privileges` and `seccomp` (what is given up), `program` and `init`, `running`; then `cgroup`, `network` and `relay`,
+//! each a subject of its own; `step` runs one launch in a helper process for callers with threads; `slots` hands out ids
+//! and addresses; `doctor` tells what a host lacks and what was left on it.
+//!
+//! **Architecture Invariant:** the mount, pid, network, ipc and uts namespaces belong to the host's user namespace, not to
+//! the sandbox's. Root inside therefore has no capability over any of them: it cannot mount, configure the network or set
+//! the host name, whatever capabilities it is given.
+//!
+//! **Architecture Invariant:** whatever is killed, the kernel takes back all but control groups: mounts live in the
+//! sandbox's namespace alone, loop devices detach themselves, interfaces end with the namespace, process 1 dies with its
+//! owner. No other program is started: not `ip`, `nft`, `mount` or `losetup`.
 
 mod cgroup;
 mod channel;

@@ -10,7 +10,7 @@
 //! All by netlink: starting a program for it costs more than the whole launch.
 
 mod link;
-pub(crate) mod netlink;
+mod netlink;
 pub(crate) mod netns;
 mod nft;
 
@@ -24,6 +24,7 @@ use crate::launch::Network;
 use netlink::Netlink;
 
 pub(crate) use link::{delete, host_interfaces, veth_known};
+pub(crate) use nft::is_known as nf_tables_known;
 pub use nft::remove_table;
 
 /// The network all sandboxes are in: 10.201.0.0/16, four addresses each.

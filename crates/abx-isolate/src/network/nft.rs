@@ -34,6 +34,7 @@ const DELETE_TABLE: u16 = SUBSYSTEM | 2;
 const NEW_CHAIN: u16 = SUBSYSTEM | 3;
 const GET_CHAIN: u16 = SUBSYSTEM | 4;
 const NEW_RULE: u16 = SUBSYSTEM | 6;
+const GET_GENERATION: u16 = SUBSYSTEM | 16;
 const BATCH_BEGIN: u16 = 16;
 const BATCH_END: u16 = 17;
 
@@ -61,6 +62,11 @@ fn write_table(netlink: &Netlink) -> rustix::io::Result<()> {
         Err(Errno::NOENT) => netlink.send(&transaction(|| verdict(DROP))),
         result => result,
     }
+}
+
+/// Asks for the generation of the tables, which every kernel with nf_tables knows.
+pub(crate) fn is_known() -> rustix::io::Result<()> {
+    Netlink::netfilter()?.send(&[Message::new(GET_GENERATION, FLAG_ACK, &header(0, 0))])
 }
 
 /// Removes the packet filter table, for when the product is removed from the host; sandboxes that run lose their

@@ -1,7 +1,7 @@
 //! The root file system, built in a private mount namespace by the host's root and then entered.
 //!
 //! Reading order: [`staging`] is where mounts are put together, [`layers`] opens what is read-only,
-//! [`disk`] what is writable, [`overlay`] joins them, [`system`] adds /proc, /sys, /dev and /run,
+//! [`disk`] what is writable, [`overlay`] joins them, [`mod@system`] adds /proc, /sys, /dev and /run,
 //! [`inside`] resolves paths without leaving the root, [`extras`] lays down binds and run-time files.
 
 mod disk;
