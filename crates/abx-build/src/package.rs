@@ -56,6 +56,12 @@ fn member(package: &Package) -> Result<Member, BuildError> {
             node: entry.node.clone(),
         }));
     }
+    // It is called by its path.
+    for entry in keep.iter_mut().filter(|entry| entry.path == Path::new(HEALTHCHECK)) {
+        if let Node::File { executable, .. } = &mut entry.node {
+            *executable = true;
+        }
+    }
     Ok(Member {
         spec: package.spec.clone(),
         is_built: false,

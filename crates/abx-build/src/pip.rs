@@ -123,9 +123,9 @@ pub(crate) fn uv_install(
         read_only: true,
         optional: false,
     });
-    // pip weighs all indexes alike.
+    // pip weighs all indexes alike, and reads no project's configuration.
     let script = format!(
-        "{target} pip install --python {} --break-system-packages --compile-bytecode \
+        "{target} pip install --no-config --python {} --break-system-packages --compile-bytecode \
          --index-strategy unsafe-best-match -- \"$@\"",
         python.interpreter
     );

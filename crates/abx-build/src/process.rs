@@ -49,16 +49,22 @@ pub(crate) struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Runs the step's job; where uv would take away what the distribution installed, pip's instead.
+    /// Runs the step's job. Where uv fails, or would take away what the distribution installed, pip has the
+    /// last word.
     fn work(&mut self) -> Result<StagedLayer, BuildError> {
         let Prepared { job, command, with_pip } = self.prepare()?;
-        let staged = self.run_in_layer(&job, &command)?;
-        let Some((job, command)) = with_pip.map(|with_pip| *with_pip) else { return Ok(staged) };
-        if !crate::pip::harms_distribution(&staged.fs()) {
-            return Ok(staged);
+        let result = self.run_in_layer(&job, &command);
+        let Some((job, command)) = with_pip.map(|with_pip| *with_pip) else { return result };
+        match &result {
+            Ok(staged) if crate::pip::harms_distribution(&staged.fs()) => {
+                self.note("uv would replace packages of the distribution: installing with pip")?;
+            }
+            Err(BuildError::Step { failure: Failure::Status(_), .. }) => {
+                self.note("uv could not install this: trying pip")?;
+            }
+            _ => return result,
         }
-        self.note("uv would replace packages of the distribution: installing with pip")?;
-        drop(staged);
+        drop(result);
         self.run_in_layer(&job, &command)
     }
 
