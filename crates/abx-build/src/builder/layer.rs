@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use abx_core::fs::Lock;
 use abx_core::progress::{Task, Unit, start};
-use abx_core::{Progress, Snippet};
+use abx_core::{Event, Progress, Snippet};
 use abx_image::{LayerId, LayerRecord, StagedLayer};
 use abx_source::Lineage;
 
@@ -51,7 +51,7 @@ impl Build<'_> {
 
     /// Makes the layer, unless another process that was at it has made it meanwhile.
     fn make_once(&self, step: &Step, task: &Task<'_>) -> Result<Outcome, BuildError> {
-        let _lock = self.lock(&step.key)?;
+        let _lock = self.lock(step)?;
         if self.builder.store.has_layer(&step.key) {
             return Ok(Outcome::Cached);
         }
@@ -66,10 +66,15 @@ impl Build<'_> {
         Ok(Outcome::Built)
     }
 
-    fn lock(&self, key: &LayerId) -> Result<Lock, BuildError> {
+    fn lock(&self, step: &Step) -> Result<Lock, BuildError> {
+        let mut is_told = false;
         loop {
-            if let Some(lock) = self.builder.store.try_lock_layer(key)? {
+            if let Some(lock) = self.builder.store.try_lock_layer(&step.key)? {
                 return Ok(lock);
+            }
+            if !std::mem::replace(&mut is_told, true) {
+                let title = &step.title;
+                self.progress.event(Event::Note(format!("waiting for another build that makes `{title}`")));
             }
             self.pause()?;
         }

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use abx_core::fs::Lock;
@@ -106,6 +107,17 @@ fn follow(worker: &mut Worker<'_>, output: OwnedFd) -> Result<bool, BuildError> 
     }
 }
 
+/// Unique on this host, in its first letters where it has an interface, since that is named by them. The
+/// process is in it so that what a killed one leaves can be told from what is at work.
+fn name(slot: Option<&Slot>) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let process = std::process::id();
+    match slot {
+        Some(slot) => format!("step{process}-{:x}", slot.number()),
+        None => format!("step{process}-alone{}", COUNT.fetch_add(1, Ordering::Relaxed)),
+    }
+}
+
 /// A place among what runs on this host; `None` where the step has no network.
 fn slot(worker: &Worker<'_>) -> Result<Option<Slot>, BuildError> {
     let builder = worker.build.builder;
@@ -124,7 +136,7 @@ fn launch(worker: &Worker<'_>, job: &Job, staged: &StagedLayer, slot: Option<&Sl
     let mut files = host_files(&network);
     files.extend(job.files.iter().cloned());
     Launch {
-        name: format!("step{}-{}", std::process::id(), worker.step.key.0.get(..12).unwrap_or_default()),
+        name: name(slot),
         hostname: "build".to_owned(),
         root: Root { layers, upper: Upper::Dir { upper: staged.fs(), work: staged.work(), volatile: true } },
         ids: Ids::Identity,
