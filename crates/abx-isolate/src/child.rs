@@ -44,6 +44,7 @@ impl Child<'_> {
         rustix::process::setsid().map_err(system("start a session"))?;
         rustix::process::umask(Mode::from_raw_mode(0o022));
         rustix::system::sethostname(launch.hostname.as_bytes()).map_err(system("set the host name"))?;
+        allow_oom_kill();
         let program = Program::prepare(&launch.process, launch.ids)?;
         let entrances = open_entrances(entry)?;
         let ground = Ground::open(launch)?;
@@ -62,6 +63,15 @@ impl Child<'_> {
         }
         program::arrange_descriptors(&launch.process.fds)?;
         Err(program.execute(&launch.process))
+    }
+}
+
+/// A service manager may have made the owner one that is never killed for lack of memory; a sandbox at its limit
+/// would hang instead.
+fn allow_oom_kill() {
+    let path = "/proc/self/oom_score_adj";
+    if std::fs::read(path).is_ok_and(|score| score.starts_with(b"-")) {
+        let _ = std::fs::write(path, "0");
     }
 }
 

@@ -45,6 +45,7 @@ pub fn host_report() -> Vec<Check> {
         check(Feature::NfTables, answered(network::nf_tables_known())),
         check(Feature::Veth, answered(network::veth_known())),
         check(Feature::IpForwarding, usable("/proc/sys/net/ipv4/ip_forward")),
+        check(Feature::ForwardPolicy, forward_policy()),
     ]
 }
 
@@ -140,6 +141,13 @@ fn controller(layout: &Layout, controller: Controller) -> Found {
     match layout.with(controller) {
         Some(hierarchy) => Ok(hierarchy.mount.display().to_string()),
         None => Err("in no mounted hierarchy".to_owned()),
+    }
+}
+
+fn forward_policy() -> Found {
+    match network::forwarding_dropped_by() {
+        Some(chain) => Err(format!("chain `{chain}` drops forwarded packets by default")),
+        None => Ok("no chain drops forwarded packets by default".to_owned()),
     }
 }
 

@@ -71,6 +71,7 @@ pub enum Feature {
     Veth,
     NfTables,
     IpForwarding,
+    ForwardPolicy,
 }
 
 impl Feature {
@@ -101,6 +102,10 @@ impl Feature {
             Self::NfTables => {
                 "load the modules: `modprobe -a nf_tables nft_masq nft_ct`, or create with `--network none`"
             }
+            Self::ForwardPolicy => {
+                "let them through: `iptables -I FORWARD -i abx+ -j ACCEPT` and \
+                 `iptables -I FORWARD -o abx+ -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT`"
+            }
             Self::IpForwarding => {
                 "allow it: `sysctl -w net.ipv4.ip_forward=1`, or create with `--network none`"
             }
@@ -126,6 +131,7 @@ impl fmt::Display for Feature {
             Self::Veth => "veth interfaces",
             Self::NfTables => "nf_tables",
             Self::IpForwarding => "IP forwarding",
+            Self::ForwardPolicy => "a firewall that lets sandboxes out",
         })
     }
 }

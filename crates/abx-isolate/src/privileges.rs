@@ -1,7 +1,7 @@
 //! What the process inside may do: capabilities, ids, seccomp, all given up just before it starts.
 
 use rustix::fs::{Gid, Uid};
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, LinkNameSpaceType, move_into_link_name_space,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs, set_thread_groups,
@@ -44,6 +44,8 @@ pub(crate) fn give_up(process: &Process, userns: BorrowedFd<'_>) -> Result<(), I
     sys::install_filter(&seccomp::filter())
         .map_err(|errno| IsolateError::Lacks { feature: Feature::Seccomp, source: errno.into() })?;
     become_user(process)?;
+    // Until exec this is a copy of the owner, environment and all, with the ids of what runs inside.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(system("hide the owner's memory"))?;
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(system("tie the sandbox's life to its owner's"))
 }

@@ -2,7 +2,7 @@
 //!
 //! A deny list is enough because it is not the wall: nobody inside has a capability over the namespaces
 //! they are in, so `mount` or `sethostname` fail without it too. The filter takes away the kernel code behind
-//! those calls, and what no namespace covers (keyrings, bpf, io_uring, new user namespaces).
+//! those calls, and what no namespace covers (keyrings, bpf, io_uring, vsock, new user namespaces).
 //! The kernel remembers which calls are always allowed, so an ordinary call does not run the program.
 
 use libc::sock_filter;
@@ -83,6 +83,9 @@ const PERSONALITIES: &[u32] = &[0, 0x0008, 0x2_0000, 0x2_0008, 0x4_0000, 0xffff_
 /// Terminal ioctls that type into somebody's terminal or take the console.
 const TERMINAL_INPUT: &[u32] = &[libc::TIOCSTI as u32, libc::TIOCLINUX as u32, libc::TIOCCONS as u32];
 
+/// Sockets that no network namespace confines: from a virtual machine they lead to its host.
+const UNCONFINED_FAMILIES: &[u32] = &[libc::AF_VSOCK as u32];
+
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
@@ -124,6 +127,7 @@ fn argument_rules() -> Vec<sock_filter> {
         vec![jump(libc::BPF_JSET, NEW_NAMESPACES, 0, 1), give(EPERM), give(ALLOW)],
     ));
     rules.extend(guard(libc::SYS_ioctl, 1, unless_among(TERMINAL_INPUT, EPERM, ALLOW)));
+    rules.extend(guard(libc::SYS_socket, 0, unless_among(UNCONFINED_FAMILIES, EPERM, ALLOW)));
     rules.extend(guard(libc::SYS_personality, 0, unless_among(PERSONALITIES, ALLOW, EPERM)));
     rules
 }
@@ -231,7 +235,7 @@ mod tests {
     #[test]
     fn every_listed_call_is_refused_and_every_other_allowed() {
         for number in 0..512 {
-            if [libc::SYS_clone, libc::SYS_ioctl, libc::SYS_personality].contains(&number) {
+            if [libc::SYS_clone, libc::SYS_ioctl, libc::SYS_socket, libc::SYS_personality].contains(&number) {
                 continue;
             }
             let expected = match number {
@@ -249,6 +253,8 @@ mod tests {
         assert_eq!(native(libc::SYS_clone, [(libc::CLONE_NEWUSER | libc::SIGCHLD) as u64, 0]), EPERM);
         assert_eq!(native(libc::SYS_ioctl, [0, libc::TIOCSTI]), EPERM);
         assert_eq!(native(libc::SYS_ioctl, [0, libc::TIOCGWINSZ]), ALLOW);
+        assert_eq!(native(libc::SYS_socket, [libc::AF_VSOCK as u64, 0]), EPERM);
+        assert_eq!(native(libc::SYS_socket, [libc::AF_NETLINK as u64, 0]), ALLOW);
         assert_eq!(native(libc::SYS_personality, [0xffff_ffff, 0]), ALLOW);
         assert_eq!(native(libc::SYS_personality, [0x0040_0000, 0]), EPERM);
     }

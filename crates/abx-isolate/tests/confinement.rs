@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use abx_isolate::{Bind, Ids, IsolateError, Relays, RuntimeFile, StepEnd, Upper};
 use common::{BASE, Place, assert_clean, attempt, can_launch, run, upper};
@@ -91,6 +91,53 @@ fn ids_are_mapped_on_disk() {
     launch.ids = Ids::Identity;
     assert_eq!(run(&launch), (OK, "0\n0\n0\n".to_owned()));
     assert_eq!(std::fs::metadata(upper(&launch).join("tmp/new")).expect("written").uid(), 0);
+}
+
+#[test]
+fn programs_may_raise_privileges_unless_told_otherwise() {
+    if !can_launch() {
+        return;
+    }
+    let place = Place::new();
+    std::fs::set_permissions(place.path("layer/bin/id"), PermissionsExt::from_mode(0o4755)).expect("setuid");
+    // Revision 2, effective; CAP_NET_BIND_SERVICE permitted: what `setcap` writes into images.
+    let mut capabilities = [0u8; 20];
+    capabilities[..4].copy_from_slice(&0x0200_0001u32.to_le_bytes());
+    capabilities[4..8].copy_from_slice(&(1u32 << 10).to_le_bytes());
+    let flags = rustix::fs::XattrFlags::empty();
+    rustix::fs::setxattr(place.path("layer/bin/cat"), "security.capability", &capabilities, flags)
+        .expect("setcap");
+    for ids in [Ids::Range { base: BASE }, Ids::Identity] {
+        for (no_new_privs, user, held) in
+            [(false, "0", "0000000000000400"), (true, "1000", "0000000000000000")]
+        {
+            let mut launch = place.launch("raise", "id -u; cat /proc/self/status");
+            (launch.ids, launch.process.uid, launch.process.no_new_privs) = (ids, 1000, no_new_privs);
+            let (end, output) = run(&launch);
+            assert_eq!(end, OK, "{output}");
+            assert_eq!(output.lines().next(), Some(user), "{ids:?}");
+            assert!(output.contains(&format!("CapEff:\t{held}")), "{ids:?}: {output}");
+        }
+    }
+}
+
+#[test]
+fn what_the_owner_was_started_with_stays_hidden() {
+    if !can_launch() {
+        return;
+    }
+    let place = Place::new();
+    for attempt in
+        ["cat /proc/1/environ", "cat /proc/1/maps", "ls /proc/1/root/", "ls /proc/1/fd", "cat /proc/1/exe"]
+    {
+        for ids in [Ids::Range { base: BASE }, Ids::Identity] {
+            let mut launch = place.launch("hidden", attempt);
+            launch.ids = ids;
+            let (end, output) = run(&launch);
+            assert_ne!(end, OK, "{attempt}: {output}");
+            assert!(output.contains("Permission denied"), "{attempt}: {output}");
+        }
+    }
 }
 
 #[test]

@@ -24,8 +24,8 @@ use crate::launch::Network;
 use netlink::Netlink;
 
 pub(crate) use link::{delete, host_interfaces, veth_known};
-pub(crate) use nft::is_known as nf_tables_known;
 pub use nft::remove_table;
+pub(crate) use nft::{dropped_by as forwarding_dropped_by, is_known as nf_tables_known};
 
 /// The network all sandboxes are in: 10.201.0.0/16, four addresses each.
 pub(crate) const SUBNET: [u8; 2] = [10, 201];

@@ -104,6 +104,28 @@ impl Netlink {
         Ok(Self { socket })
     }
 
+    /// Asks for a list and hands each entry (without its message header) to `take`.
+    pub(crate) fn list(&self, kind: u16, body: &[u8], mut take: impl FnMut(&[u8])) -> Result<()> {
+        const DUMP: u16 = 0x300;
+        const DONE: u16 = 0x3;
+        let mut datagram = Vec::new();
+        Message::new(kind, DUMP, body).append_to(&mut datagram, 1);
+        retry_on_intr(|| send(&self.socket, &datagram, SendFlags::empty()))?;
+        let mut buffer = vec![0u8; 32 * 1024];
+        loop {
+            let (length, _) = retry_on_intr(|| recv(&self.socket, &mut buffer[..], RecvFlags::empty()))?;
+            if let Some(Some(errno)) = answers(&buffer[..length]).first() {
+                return Err(*errno);
+            }
+            for (kind, entry) in messages(&buffer[..length]) {
+                if kind == DONE {
+                    return Ok(());
+                }
+                take(entry);
+            }
+        }
+    }
+
     /// Sends all messages as one datagram and waits for the answers of those that want one; the first refusal
     /// is the error. Messages outside a batch take effect one by one.
     pub(crate) fn send(&self, messages: &[Message]) -> Result<()> {
@@ -130,19 +152,39 @@ impl Netlink {
     }
 }
 
+/// An attribute's type and value.
+type Attribute<'a> = (u16, &'a [u8]);
+
+/// Splits a row of attributes; a length that makes no sense ends it.
+pub(crate) fn attributes(mut row: &[u8]) -> Vec<Attribute<'_>> {
+    let mut found = Vec::new();
+    while row.len() >= 4 {
+        let length = usize::from(u16::from_ne_bytes([row[0], row[1]]));
+        let kind = u16::from_ne_bytes([row[2], row[3]]) & !NESTED;
+        let Some(value) = row.get(4..length) else { break };
+        found.push((kind, value));
+        row = &row[length.next_multiple_of(4).min(row.len())..];
+    }
+    found
+}
+
 /// The errors (or `None` for success) in a datagram of acknowledgements.
-fn answers(mut datagram: &[u8]) -> Vec<Option<Errno>> {
-    let word = |bytes: &[u8], at: usize| {
-        i32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-    };
+fn answers(datagram: &[u8]) -> Vec<Option<Errno>> {
+    let errors = messages(datagram).into_iter().filter(|(kind, body)| *kind == ERROR && body.len() >= 4);
+    let errno = |body: &[u8]| -i32::from_ne_bytes([body[0], body[1], body[2], body[3]]);
+    errors
+        .map(|(_, body)| errno(body))
+        .map(|errno| (errno != 0).then(|| Errno::from_raw_os_error(errno)))
+        .collect()
+}
+
+/// Splits a datagram into messages: type and what follows the header.
+fn messages(mut datagram: &[u8]) -> Vec<(u16, &[u8])> {
     let mut found = Vec::new();
     while datagram.len() >= HEADER {
-        let length = (word(datagram, 0) as usize).clamp(HEADER, datagram.len());
-        let kind = u16::from_ne_bytes([datagram[4], datagram[5]]);
-        if kind == ERROR && length >= HEADER + 4 {
-            let errno = -word(datagram, HEADER);
-            found.push((errno != 0).then(|| Errno::from_raw_os_error(errno)));
-        }
+        let length = u32::from_ne_bytes([datagram[0], datagram[1], datagram[2], datagram[3]]) as usize;
+        let length = length.clamp(HEADER, datagram.len());
+        found.push((u16::from_ne_bytes([datagram[4], datagram[5]]), &datagram[HEADER..length]));
         datagram = &datagram[length.next_multiple_of(4).min(datagram.len())..];
     }
     found

@@ -17,7 +17,7 @@
 
 use rustix::io::Errno;
 
-use super::netlink::{FLAG_ACK, FLAG_APPEND, FLAG_CREATE, Message, Netlink};
+use super::netlink::{FLAG_ACK, FLAG_APPEND, FLAG_CREATE, Message, Netlink, attributes};
 use super::{SUBNET, failed, lacking};
 use crate::error::{Feature, IsolateError};
 
@@ -67,6 +67,31 @@ fn write_table(netlink: &Netlink) -> rustix::io::Result<()> {
 /// Asks for the generation of the tables, which every kernel with nf_tables knows.
 pub(crate) fn is_known() -> rustix::io::Result<()> {
     Netlink::netfilter()?.send(&[Message::new(GET_GENERATION, FLAG_ACK, &header(0, 0))])
+}
+
+/// The table and chain of another firewall that drops what it does not know on its way through the host (Docker's
+/// `filter FORWARD` does): our table cannot overrule it. Tables of the older iptables are not seen.
+pub(crate) fn dropped_by() -> Option<String> {
+    let mut found = None;
+    let netlink = Netlink::netfilter().ok()?;
+    let _ = netlink.list(GET_CHAIN, &header(0, 0), |entry| {
+        // The entry begins with its own `struct nfgenmsg`.
+        if let Some(name) = entry.get(4..).and_then(|row| dropping_forward_chain(&attributes(row))) {
+            found = Some(name);
+        }
+    });
+    found
+}
+
+fn dropping_forward_chain(chain: &[(u16, &[u8])]) -> Option<String> {
+    let value = |row: &[(u16, &[u8])], kind| {
+        row.iter().find(|(one, _)| *one == kind).map(|(_, value)| value.to_vec())
+    };
+    let text = |kind| Some(String::from_utf8_lossy(&value(chain, kind)?).trim_end_matches('\0').to_owned());
+    let hook = value(chain, CHAIN_HOOK)?;
+    let is_forward = value(&attributes(&hook), HOOK_NUMBER)? == HOOK_FORWARD.to_be_bytes();
+    let drops = value(chain, CHAIN_POLICY)? == DROP.to_be_bytes();
+    (is_forward && drops).then_some(format!("{} {}", text(CHAIN_TABLE)?, text(CHAIN_NAME)?))
 }
 
 /// Removes the packet filter table, for when the product is removed from the host; sandboxes that run lose their
@@ -126,6 +151,9 @@ fn table(kind: u16) -> Message {
 
 const CHAIN_TABLE: u16 = 1;
 const CHAIN_NAME: u16 = 3;
+const CHAIN_HOOK: u16 = 4;
+const CHAIN_POLICY: u16 = 5;
+const HOOK_NUMBER: u16 = 1;
 const HOOK_INPUT: u32 = 1;
 const HOOK_FORWARD: u32 = 2;
 const HOOK_POSTROUTING: u32 = 4;
