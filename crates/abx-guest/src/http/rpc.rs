@@ -23,6 +23,8 @@ use crate::users::User;
 
 /// A stream that is idle for this long gets a keepalive, unless the caller asks for another interval.
 const KEEPALIVE: Duration = Duration::from_secs(90);
+/// How long the end of a request is awaited that holds nothing of interest any more.
+const DRAIN: Duration = Duration::from_millis(250);
 /// Longer wishes are no different from none, and clocks overflow.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
@@ -86,12 +88,13 @@ pub(crate) async fn server_stream<Q: Wire, S: Stream<Item = Bytes> + 'static>(
 ) -> Response<Body> {
     let Some(codec) = content_type(&request).and_then(Codec::of_stream) else { return unsupported() };
     let call = Call::new(codec, request.headers());
+    let mut messages = Messages::new(codec, request.into_body());
     let answer = async {
-        let mut messages = Messages::new(codec, request.into_body());
         let question = messages
             .next()
             .await?
             .ok_or_else(|| CallError::new(ErrorCode::InvalidArgument, "the request holds no message"))?;
+        messages.drain().await;
         serve(call, question).await
     };
     let body = match answer.await {
@@ -104,11 +107,14 @@ pub(crate) async fn server_stream<Q: Wire, S: Stream<Item = Bytes> + 'static>(
 /// Serves a call of many messages that is answered by one.
 pub(crate) async fn client_stream<Q: Wire, A: Wire>(
     request: Request<Incoming>,
-    serve: impl AsyncFnOnce(Messages<Q>) -> Result<A, CallError>,
+    serve: impl AsyncFnOnce(&mut Messages<Q>) -> Result<A, CallError>,
 ) -> Response<Body> {
     let Some(codec) = content_type(&request).and_then(Codec::of_stream) else { return unsupported() };
     let mut wire = Vec::new();
-    match serve(Messages::new(codec, request.into_body())).await {
+    let mut messages = Messages::new(codec, request.into_body());
+    let answer = serve(&mut messages).await;
+    messages.drain().await;
+    match answer {
         Ok(answer) => {
             wire.extend_from_slice(&envelope::message(codec, &answer));
             wire.extend_from_slice(&envelope::end(Ok(())));
@@ -154,6 +160,23 @@ impl<M: Wire> Messages<M> {
                 None => self.ended = true,
             }
         }
+    }
+}
+
+impl<M> Messages<M> {
+    /// Reads what is left of the request: a connection with unread bytes cannot be used again, and closing it
+    /// may lose the answer. A caller that does not come to its end is not waited for.
+    async fn drain(&mut self) {
+        let rest = async {
+            let mut budget = MAX_FRAME;
+            while let Some(Ok(frame)) = self.body.frame().await {
+                budget = budget.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+                if budget == 0 {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(DRAIN, rest).await;
     }
 }
 

@@ -106,7 +106,7 @@ pub(crate) async fn send_input(guest: &Guest, request: SendInputRequest) -> Resu
 /// Takes input for as long as the caller sends some. The process's pace is the caller's.
 pub(crate) async fn stream_input(
     guest: &Guest,
-    mut messages: Messages<StreamInputRequest>,
+    messages: &mut Messages<StreamInputRequest>,
 ) -> Result<Empty, CallError> {
     let mut process = None;
     while let Some(message) = messages.next().await? {

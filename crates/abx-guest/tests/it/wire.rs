@@ -75,6 +75,31 @@ fn errors_of_streams_and_of_unary_calls() {
 }
 
 #[test]
+fn a_connection_serves_one_stream_after_the_other() {
+    let guest = TestGuest::start();
+    let mut stream = UnixStream::connect(guest.client.socket()).expect("connect");
+    let body = frame(&json!({"process": {"cmd": "true"}}));
+    for _ in 0..3 {
+        let head = format!(
+            "POST /process.Process/Start HTTP/1.1\r\nHost: x\r\nContent-Type: application/connect+json\r\n\
+             Transfer-Encoding: chunked\r\n\r\n{:x}\r\n",
+            body.len()
+        );
+        stream.write_all(&[head.as_bytes(), &body, b"\r\n"].concat()).expect("write");
+        // The end of the request comes late, as from clients that send each piece on its own.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        stream.write_all(b"0\r\n\r\n").expect("write");
+        let mut seen = Vec::new();
+        while !seen.ends_with(b"\r\n0\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("the connection stays open");
+            seen.push(byte[0]);
+        }
+        assert!(String::from_utf8_lossy(&seen).contains("exit status 0"));
+    }
+}
+
+#[test]
 fn a_deadline_kills_and_says_so() {
     let guest = TestGuest::start();
     let request = json!({"process": {"cmd": "sleep", "args": ["66"]}});
