@@ -195,6 +195,7 @@ impl<'a> Bootstrap<'a> {
             helper: &self.settings.helper,
         };
         configure::configure(&unconfigured, self.progress).await?;
+        layout::make_manual_sections(&root)?;
         let path = staged.fs();
         blocking(move || {
             tidy::tidy(&path)?;

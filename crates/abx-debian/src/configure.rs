@@ -190,9 +190,12 @@ fn preinst_lines(package: &Unpacked) -> String {
     let name = &package.name;
     let architecture = deb822::field(&package.control, "Architecture").unwrap_or("all").replace('\'', "");
     let info = format!("/var/lib/dpkg/info/{}", info_name(package).replace('\'', ""));
+    let templates = match package.control_files.iter().any(|file| file.name == "templates") {
+        true => format!("cp '{info}.templates' templates\n"),
+        false => "rm -f templates\n".to_owned(),
+    };
     format!(
-        "rm -f templates\n[ ! -e '{info}.templates' ] || cp '{info}.templates' templates\n\
-         cp '{info}.preinst' preinst\necho 'Package: {name}' >control\n\
+        "{templates}cp '{info}.preinst' preinst\necho 'Package: {name}' >control\n\
          DPKG_ROOT= DPKG_ADMINDIR=/var/lib/dpkg DPKG_MAINTSCRIPT_NAME=preinst \
          DPKG_MAINTSCRIPT_PACKAGE={name} DPKG_MAINTSCRIPT_ARCH='{architecture}' \
          DPKG_MAINTSCRIPT_PACKAGE_REFCOUNT=1 /var/lib/dpkg/tmp.ci/preinst install\n"

@@ -172,16 +172,22 @@ fn check_primary(certificate: &SignedPublicKey, now: u64) -> Result<(), &'static
         })
     });
     let direct = details.direct_signatures.iter().filter(|signature| signature.verify_key(key).is_ok());
-    let latest = named
-        .chain(direct)
-        .filter(|signature| signature.typ() != Some(SignatureType::CertRevocation))
-        .max_by_key(|signature| signature.created().map(|created| created.as_secs()))
-        .ok_or("the key has no signature of its own")?;
-    let expires = latest.key_expiration_time().map(|span| span.as_secs());
-    match lapsed(u64::from(key.created_at().as_secs()), expires, now) {
-        true => Err("the key has expired"),
-        false => Ok(()),
+    let named = named.filter(|signature| signature.typ() != Some(SignatureType::CertRevocation));
+    // A signature on the key alone may name who can revoke it and say nothing of its end, so either counts.
+    let latest = [newest(named), newest(direct)];
+    if latest.iter().all(Option::is_none) {
+        return Err("the key has no signature of its own");
     }
+    let created = u64::from(key.created_at().as_secs());
+    let expired = latest
+        .into_iter()
+        .flatten()
+        .any(|signature| lapsed(created, signature.key_expiration_time().map(|span| span.as_secs()), now));
+    if expired { Err("the key has expired") } else { Ok(()) }
+}
+
+fn newest<'a>(signatures: impl Iterator<Item = &'a Signature>) -> Option<&'a Signature> {
+    signatures.max_by_key(|signature| signature.created().map(|created| created.as_secs()))
 }
 
 /// A subkey must be bound by the primary key, bind back, be meant for signing, not revoked, not expired.
@@ -199,10 +205,7 @@ fn check_subkey(
     if !revocations.is_empty() {
         return Err("the subkey is revoked");
     }
-    let latest = bindings
-        .into_iter()
-        .max_by_key(|signature| signature.created().map(|created| created.as_secs()))
-        .ok_or("the subkey is not bound to its key")?;
+    let latest = newest(bindings.into_iter()).ok_or("the subkey is not bound to its key")?;
     let bound_back = latest
         .embedded_signature()
         .is_some_and(|back| back.verify_primary_key_binding(&subkey.key, primary).is_ok());
@@ -219,4 +222,45 @@ fn check_subkey(
 /// An absent or zero span means for ever.
 fn lapsed(created: u64, span: Option<u32>, now: u64) -> bool {
     span.is_some_and(|span| span != 0 && created + u64::from(span) < now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A day on which all of Debian's keys are valid.
+    const DAY: u64 = 1_790_000_000;
+
+    #[test]
+    fn debians_keys_are_whole_and_meant_for_signing() {
+        let keyring = Keyring::debian();
+        assert_eq!(keyring.certificates.len(), EMBEDDED.len());
+        for certificate in &keyring.certificates {
+            let name = certificate.primary_key.fingerprint();
+            assert_eq!(check_primary(certificate, DAY), Ok(()), "{name}");
+            for subkey in &certificate.public_subkeys {
+                assert_eq!(check_subkey(certificate, subkey, DAY), Ok(()), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_counts_until_it_expires() {
+        let keyring = Keyring::debian();
+        let far = DAY + 100 * 365 * 24 * 60 * 60;
+        for certificate in &keyring.certificates {
+            assert_eq!(check_primary(certificate, far), Err("the key has expired"));
+            for subkey in &certificate.public_subkeys {
+                assert_eq!(check_subkey(certificate, subkey, far), Err("the subkey has expired"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_subkey_counts_for_its_own_key_only() {
+        let keyring = Keyring::debian();
+        let [one, other] = [&keyring.certificates[0], &keyring.certificates[1]];
+        let foreign = &other.public_subkeys[0];
+        assert_eq!(check_subkey(one, foreign, DAY), Err("the subkey is not bound to its key"));
+    }
 }

@@ -1,6 +1,6 @@
 //! What a root holds beside its packages: the merged `/usr`, and the settings container images have.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::architecture::Architecture;
 use crate::error::DebianError;
@@ -57,6 +57,17 @@ pub(crate) fn write_settings(
     files.extend(EMPTY.iter().map(|path| (*path, "", 0o644)));
     for (path, content, mode) in files {
         root.write(path, content, mode).map_err(DebianError::file("write", Path::new(path)))?;
+    }
+    Ok(())
+}
+
+/// Makes the directories of manual pages that a slim root has none for: scripts of packages installed later
+/// link into them, and fail where they are absent. To be called once the root's own packages are configured,
+/// lest these link to pages that are not there.
+pub(crate) fn make_manual_sections(root: &Rooted) -> Result<(), DebianError> {
+    for section in 1..=8 {
+        let path = PathBuf::from(format!("usr/share/man/man{section}"));
+        root.directory(&path).map_err(DebianError::file("make", &path))?;
     }
     Ok(())
 }

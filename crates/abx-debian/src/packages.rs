@@ -59,12 +59,16 @@ async fn fetch_and_unpack(
     let total = packages.iter().map(|package| package.wanted.checksum.size).sum();
     let task = progress::start(progress, format!("{} packages", packages.len()), Some(total), Unit::Bytes);
     let done = {
-        // The largest first: the last one to arrive is then a small one.
-        let mut order: Vec<_> = packages.iter().collect();
+        // The largest first: the last one to arrive is then a small one. Owned, because a future over
+        // borrowed items cannot move between threads.
+        let mut order = packages.to_vec();
         order.sort_by_key(|package| std::cmp::Reverse(package.wanted.checksum.size));
         let task = &task;
         let fetched = stream::iter(order)
-            .map(|package| async move { (package, downloads.verified(&package.wanted, task).await) })
+            .map(|package| async move {
+                let bytes = downloads.verified(&package.wanted, task).await;
+                (package, bytes)
+            })
             .buffer_unordered(PARALLEL);
         let unpacked = fetched.map(|(package, bytes)| unpack_one(package, bytes, root, rules, unpacking));
         // All at once as far as this line goes: the permits bound them, and fetching goes on meanwhile.
@@ -75,7 +79,7 @@ async fn fetch_and_unpack(
 }
 
 async fn unpack_one(
-    package: &Package,
+    package: Package,
     bytes: Result<Vec<u8>, DebianError>,
     root: &Arc<Rooted>,
     rules: &'static PathRules,
@@ -93,7 +97,7 @@ async fn unpack_one(
     let names = |field| deb822::field(&unpacked.control, field);
     if names("Package") != Some(&package.name) || names("Version") != Some(&package.version) {
         let reason = "it is another package or version than the archive says".to_owned();
-        return Err(DebianError::Package { package: package.name.clone(), reason });
+        return Err(DebianError::Package { package: package.name, reason });
     }
     Ok(unpacked)
 }

@@ -18,8 +18,8 @@ pub struct BootstrapSettings {
     pub home: Home,
     /// Proxies, authorities and the Debian mirrors of this host; the latter come first.
     pub host: HostNetwork,
-    /// The setting `debian_mirror`: a base address like `http://mirrors.aliyun.com/debian`. Used where the host
-    /// names none, and written into the image's apt sources always.
+    /// The setting `debian_mirror`: a base address like `mirrors.aliyun.com/debian`, http where it names no
+    /// scheme. Used where the host names none, and written into the image's apt sources always.
     pub default_mirror: String,
     /// Keyring files whose signatures count beside Debian's own: for an archive of one's own.
     pub keyrings: Vec<PathBuf>,
@@ -45,7 +45,8 @@ impl BootstrapSettings {
 
     /// The mirrors an image may name: never the host's.
     pub(crate) fn public_mirrors(&self) -> Mirrors {
-        let archive = self.default_mirror.trim_end_matches('/').to_owned();
+        let mirror = self.default_mirror.trim_end_matches('/');
+        let archive = if mirror.contains("://") { mirror.to_owned() } else { format!("http://{mirror}") };
         Mirrors { security: security_beside(&archive), archive }
     }
 }
@@ -88,6 +89,15 @@ mod tests {
             max_age: DEFAULT_MAX_AGE,
             helper: PathBuf::new(),
         }
+    }
+
+    #[test]
+    fn a_mirror_without_scheme_is_http() {
+        let mut settings = settings(None, None);
+        settings.default_mirror = "public.example/debian".to_owned();
+        assert_eq!(settings.public_mirrors().archive, "http://public.example/debian");
+        settings.default_mirror = "https://public.example/debian/".to_owned();
+        assert_eq!(settings.public_mirrors().security, "https://public.example/debian-security");
     }
 
     #[test]

@@ -393,3 +393,61 @@ async fn offline_the_cache_is_enough() {
         assert!(context.root().join("bin/tool").exists());
     }
 }
+
+/// A small generator, so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+#[test]
+fn damaged_packages_and_texts_never_panic_nor_leave_the_root() {
+    let whole = deb(
+        "evil",
+        "1",
+        &[
+            ("./etc/", Kind::Directory),
+            ("./etc/tool.conf", Kind::File("key=1\n", 0o644)),
+            ("./up", Kind::Link("..")),
+            ("./hard", Kind::HardLink("./etc/tool.conf")),
+        ],
+    );
+    let text = "Codename: x\nDate: Sat, 11 Jul 2020 10:16:37 UTC\nSHA256:\n 00 1 a\n\nPackage: a\nDepends: a (>= 1) | b\n";
+    let mut random = Random(42);
+    for round in 0..300 {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("root");
+        std::fs::create_dir(&path).expect("mkdir");
+        let root = Rooted::open(&path).expect("open");
+        let mut bytes = whole.clone();
+        for _ in 0..=random.below(4) {
+            let at = random.below(bytes.len());
+            bytes[at] = random.below(256) as u8;
+        }
+        bytes.truncate(bytes.len() - random.below(2) * random.below(bytes.len()));
+        let _ = unpack(&root, "evil", &bytes, &SLIM);
+        let beside: Vec<_> = std::fs::read_dir(dir.path()).expect("list").flatten().collect();
+        assert_eq!(beside.len(), 1, "round {round}: {beside:?}");
+
+        let mut damaged = text.as_bytes().to_vec();
+        let at = random.below(damaged.len());
+        damaged[at] = random.below(256) as u8;
+        let damaged = String::from_utf8_lossy(&damaged);
+        let _ = crate::release_file::ReleaseFile::parse(&damaged);
+        let _ = crate::mirrors_from_apt([damaged.as_ref()]);
+        crate::relation::groups(&damaged).for_each(drop);
+    }
+}
+
+#[test]
+fn a_bootstrap_can_move_between_threads() {
+    fn check<T: Send>(_: impl FnOnce() -> T) {}
+    check(|| async {
+        let context = Context::new().await;
+        let _ = bootstrap(&context.release, &context.settings, &Silent).await;
+    });
+}
