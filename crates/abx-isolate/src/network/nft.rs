@@ -296,3 +296,34 @@ fn reject() -> Vec<Expression> {
     expression.attributes.push((2, Value::Plain(vec![PORT_UNREACHABLE])));
     vec![expression]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    #[test]
+    fn a_firewall_that_drops_is_named() {
+        let chain = |hook: u32, policy: u32| {
+            [
+                attribute(CHAIN_TABLE, b"filter\0"),
+                attribute(CHAIN_NAME, b"FORWARD\0"),
+                attribute(CHAIN_HOOK | 0x8000, &attribute(HOOK_NUMBER, &hook.to_be_bytes())),
+                attribute(CHAIN_POLICY, &policy.to_be_bytes()),
+            ]
+            .concat()
+        };
+        let named = |hook, policy| dropping_forward_chain(&attributes(&chain(hook, policy)));
+        assert_eq!(named(HOOK_FORWARD, DROP).as_deref(), Some("filter FORWARD"));
+        assert_eq!(named(HOOK_FORWARD, ACCEPT), None);
+        assert_eq!(named(HOOK_INPUT, DROP), None);
+        assert_eq!(dropping_forward_chain(&attributes(&attribute(CHAIN_NAME, b"plain\0"))), None);
+    }
+}
