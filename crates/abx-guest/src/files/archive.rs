@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use abx_protocol::private::ArchiveReport;
 use futures_util::StreamExt;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, header};
 use hyper::body::Incoming;
 use tar::{Archive, Builder, EntryType, Header, HeaderMode};
 
@@ -31,7 +31,7 @@ pub(crate) fn send(
     request: &Request<Incoming>,
     busy: Busy,
 ) -> Result<Response<Body>, HttpError> {
-    let (path, _) = locate(guest, request)?;
+    let (path, _) = locate(guest, request.uri(), request.headers())?;
     let status = path
         .metadata()
         .map_err(|error| HttpError::io(&format!("path '{}' does not exist", path.display()), &error))?;
@@ -109,9 +109,16 @@ pub(crate) async fn receive(
     guest: &Rc<Guest>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, HttpError> {
-    let (path, user) = locate(guest, &request)?;
+    let (head, body) = request.into_parts();
+    let (path, user) = match locate(guest, &head.uri, &head.headers) {
+        Ok(located) => located,
+        Err(error) => {
+            stream::discard(body, stream::COURTESY).await;
+            return Err(error);
+        }
+    };
     let unpack = move |body: &mut dyn Read| unpack(body, &path, &user);
-    let report = stream::receive(request.into_body(), unpack)
+    let report = stream::receive(body, unpack)
         .await
         .and_then(|report| report)
         .map_err(|error| HttpError::io("error unpacking archive", &error))?;
@@ -209,9 +216,9 @@ fn skip(report: &mut ArchiveReport, name: &Path) {
     }
 }
 
-fn locate(guest: &Guest, request: &Request<Incoming>) -> Result<(PathBuf, User), HttpError> {
-    let query = Query::of(request.uri());
-    let user = guest.user(named_user(&query, request.headers()).as_deref())?;
+fn locate(guest: &Guest, uri: &Uri, headers: &HeaderMap) -> Result<(PathBuf, User), HttpError> {
+    let query = Query::of(uri);
+    let user = guest.user(named_user(&query, headers).as_deref())?;
     let workdir = PathBuf::from(&guest.settings.borrow().workdir);
     let path = path::resolve(query.get("path").unwrap_or_default(), &user, &workdir)
         .map_err(|error| HttpError::bad_request(error.to_string()))?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use flate2::read::GzDecoder;
+use http::request::Parts;
 use http::{Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde::Serialize;
@@ -45,53 +46,78 @@ pub(crate) async fn upload(
     guest: &Rc<Guest>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, HttpError> {
-    let query = Query::of(request.uri());
-    let headers = request.headers();
-    let target = Target {
-        user: guest.user(named_user(&query, headers).as_deref())?,
-        workdir: guest.settings.borrow().workdir.clone().into(),
-        path: query.get("path").map(str::to_owned),
-        metadata: metadata::of_headers(headers)?,
+    let (head, body) = request.into_parts();
+    let plan = match Plan::of(guest, &head) {
+        Ok(plan) => plan,
+        Err(error) => {
+            stream::discard(body, stream::COURTESY).await;
+            return Err(error);
+        }
     };
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let gzip = match text(header::CONTENT_ENCODING).trim() {
-        "" | "identity" => false,
-        "gzip" => true,
-        other => return Err(HttpError::bad_request(format!("unsupported content encoding: {other}"))),
-    };
-    let content_type = text(header::CONTENT_TYPE);
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let boundary = match media_type.as_str() {
-        "application/octet-stream" if target.path.is_none() => {
+    let written = stream::receive(body, move |body| plan.receive(body))
+        .await
+        .map_err(|error| HttpError::io("error receiving", &error))??;
+    Ok(json(StatusCode::OK, &written))
+}
+
+/// What a request's head says of its body.
+struct Plan {
+    target: Target,
+    gzip: bool,
+    /// Of a multipart body.
+    boundary: Option<String>,
+}
+
+impl Plan {
+    fn of(guest: &Guest, head: &Parts) -> Result<Self, HttpError> {
+        let query = Query::of(&head.uri);
+        let target = Target {
+            user: guest.user(named_user(&query, &head.headers).as_deref())?,
+            workdir: guest.settings.borrow().workdir.clone().into(),
+            path: query.get("path").map(str::to_owned),
+            metadata: metadata::of_headers(&head.headers)?,
+        };
+        let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let gzip = match text(header::CONTENT_ENCODING).trim() {
+            "" | "identity" => false,
+            "gzip" => true,
+            other => return Err(HttpError::bad_request(format!("unsupported content encoding: {other}"))),
+        };
+        let boundary = part_boundary(text(header::CONTENT_TYPE))?;
+        if boundary.is_none() && target.path.is_none() {
             return Err(HttpError::bad_request("path query parameter is required for raw body upload"));
         }
-        "application/octet-stream" => None,
-        "multipart/form-data" => {
-            Some(boundary(content_type).ok_or_else(|| HttpError::bad_request("multipart without boundary"))?)
-        }
-        _ => {
-            return Err(HttpError::bad_request(format!(
-                "unsupported content type: {content_type}, expected multipart/form-data or application/octet-stream"
-            )));
-        }
-    };
-    let receive = move |body: &mut dyn Read| {
+        Ok(Self { target, gzip, boundary })
+    }
+
+    fn receive(&self, body: &mut dyn Read) -> Result<Vec<Written>, HttpError> {
         let mut decoder;
-        let body: &mut dyn Read = if gzip {
+        let body: &mut dyn Read = if self.gzip {
             decoder = GzDecoder::new(body);
             &mut decoder
         } else {
             body
         };
-        match boundary {
-            None => target.write(None, body).map(|written| vec![written]),
-            Some(boundary) => target.write_parts(body, &boundary),
+        match &self.boundary {
+            None => self.target.write(None, body).map(|written| vec![written]),
+            Some(boundary) => self.target.write_parts(body, boundary),
         }
-    };
-    let written = stream::receive(request.into_body(), receive)
-        .await
-        .map_err(|error| HttpError::io("error receiving", &error))??;
-    Ok(json(StatusCode::OK, &written))
+    }
+}
+
+/// The boundary of a multipart body, `None` for a raw one; there is no third.
+fn part_boundary(content_type: &str) -> Result<Option<String>, HttpError> {
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    if media_type.eq_ignore_ascii_case("application/octet-stream") {
+        return Ok(None);
+    }
+    if media_type.eq_ignore_ascii_case("multipart/form-data") {
+        let boundary = boundary(content_type);
+        return boundary.map(Some).ok_or_else(|| HttpError::bad_request("multipart without boundary"));
+    }
+    Err(HttpError::bad_request(format!(
+        "unsupported content type: {content_type}, expected multipart/form-data or application/octet-stream"
+    )))
 }
 
 fn boundary(content_type: &str) -> Option<String> {

@@ -12,12 +12,15 @@ use abx_protocol::process::{
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 
-use super::{Body, HttpError, access, rpc};
+use super::{Body, HttpError, access, rpc, stream};
 use crate::activity::Busy;
 use crate::files::{archive, compose, download, service as files, upload};
 use crate::guest::Guest;
 use crate::process::service as processes;
 use crate::{environment, info, metrics, probe};
+
+/// So much of a body is read from one who may not call.
+const STRANGERS_COURTESY: usize = 1 << 20;
 
 /// Answers a request. A refusal is an answer too.
 pub(super) async fn route(
@@ -29,7 +32,10 @@ pub(super) async fn route(
     let mut response = match allowed {
         Err(_) if request.method() == http::Method::OPTIONS => preflight(),
         Ok(()) => dispatch(&guest, request).await,
-        Err(error) => error.response(),
+        Err(error) => {
+            stream::discard(request.into_body(), STRANGERS_COURTESY).await;
+            error.response()
+        }
     };
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     Ok(response)

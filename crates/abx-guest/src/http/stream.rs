@@ -17,8 +17,9 @@ use super::Body;
 const DEPTH: usize = 4;
 /// Bytes of one piece.
 pub(crate) const PIECE: usize = 256 << 10;
-/// So much of a refused body is still read, so that the sender gets to see the answer.
-const COURTESY: usize = 16 << 20;
+/// So much of a refused body is still read, so that the sender gets to see the answer: closing a connection
+/// with bytes unread may lose it.
+pub(crate) const COURTESY: usize = 1 << 30;
 
 /// Runs `work` on a thread with the body as its input, and returns what it returns.
 pub(crate) async fn receive<T: Send + 'static>(
@@ -31,8 +32,18 @@ pub(crate) async fn receive<T: Send + 'static>(
     worker.await.map_err(io::Error::other)
 }
 
+/// Reads a body for nothing, up to a budget.
+pub(crate) async fn discard(mut body: Incoming, budget: usize) {
+    let mut left = budget;
+    while let Some(Ok(frame)) = body.frame().await {
+        match left.checked_sub(frame.data_ref().map_or(0, Bytes::len)) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}
+
 async fn feed(mut body: Incoming, sender: mpsc::Sender<io::Result<Bytes>>) {
-    let mut courtesy = COURTESY;
     while let Some(frame) = body.frame().await {
         let piece = match frame.map(hyper::body::Frame::into_data) {
             Ok(Ok(piece)) => Ok(piece),
@@ -40,12 +51,8 @@ async fn feed(mut body: Incoming, sender: mpsc::Sender<io::Result<Bytes>>) {
             Err(error) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, error)),
         };
         let broken = piece.is_err();
-        let length = piece.as_ref().map_or(0, Bytes::len);
         if sender.send(piece).await.is_err() {
-            match courtesy.checked_sub(length) {
-                Some(left) => courtesy = left,
-                None => return,
-            }
+            return discard(body, COURTESY).await;
         }
         if broken {
             return;

@@ -54,6 +54,26 @@ fn what_is_not_there_or_no_file_is_told_apart() {
 }
 
 #[test]
+fn a_refusal_is_seen_however_much_is_sent() {
+    use tokio::io::AsyncReadExt;
+    let guest = TestGuest::start();
+    run(async {
+        for round in 0..3 {
+            let much = || tokio::io::repeat(7).take(100 << 20);
+            let error =
+                guest.client.upload(much(), &guest.path("work"), None).await.expect_err("a directory");
+            assert!(matches!(error, ClientError::Refused { status: 400, .. }), "{round}: {error:?}");
+            let error =
+                guest.client.upload(much(), &guest.path("f"), Some("ghost")).await.expect_err("nobody");
+            assert!(matches!(error, ClientError::Refused { status: 401, .. }), "{round}: {error:?}");
+            let error =
+                guest.client.archive_in(much(), &guest.path("d"), None).await.expect_err("no archive");
+            assert!(matches!(error, ClientError::Refused { .. }), "{round}: {error:?}");
+        }
+    });
+}
+
+#[test]
 fn files_of_proc_are_read_to_their_end() {
     let guest = TestGuest::start();
     run(async {
