@@ -41,8 +41,9 @@ impl Dice {
         self.next().is_multiple_of(times)
     }
 
-    /// Up to `longest`.
+    /// Up to `longest`, and rather early: most is going on at the start.
     pub(crate) fn duration(&mut self, longest: Duration) -> Duration {
-        longest.mul_f64((self.next() % 1000) as f64 / 1000.0)
+        let part = (self.next() % 1000) as f64 / 1000.0;
+        longest.mul_f64(part * part)
     }
 }
