@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Child;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -15,7 +16,7 @@ use support::Abx;
 use support::sandbox::Sandbox;
 
 #[test]
-fn size_keys_and_resizes_reach_the_command() {
+fn size_and_keys_reach_the_command() {
     let abx = Abx::new();
     let Some(_web) = Sandbox::start(&abx) else { return };
     let mut terminal = Terminal::run(&abx, &["exec", "-it", "web", "--", "sh"]);
@@ -23,20 +24,31 @@ fn size_keys_and_resizes_reach_the_command() {
     terminal.expect("37 91");
     terminal.expect("/dev/pts/");
     terminal.expect("vt220");
-    terminal.resize(50, 120);
-    terminal.send("trap 'stty size' WINCH; stty size\n");
-    terminal.expect("50 120");
-    terminal.resize(10, 20);
-    terminal.expect("10 20");
     // Ctrl-C ends the command, not abx.
-    terminal.send("sleep 60\n");
+    terminal.send("echo begun; sleep 60\n");
+    terminal.expect("begun\r\n");
     terminal.send("\u{3}");
     terminal.send("echo $((40 + 2))\n");
     terminal.expect("42");
     assert!(terminal.is_raw());
-    // Ctrl-D ends the shell.
     terminal.send("exit 9\n");
     assert_eq!(terminal.wait(), Some(9));
+    assert!(!terminal.is_raw());
+}
+
+#[test]
+fn resizes_reach_the_command_and_ctrl_c_ends_it() {
+    let abx = Abx::new();
+    let Some(_web) = Sandbox::start(&abx) else { return };
+    let script = "trap 'stty size' WINCH; echo trapped; while :; do sleep 0.05; done";
+    let mut terminal = Terminal::run(&abx, &["exec", "web", "-t", "-i", "--", "sh", "-c", script]);
+    terminal.expect("trapped");
+    for (rows, columns) in [(50, 120), (10, 20)] {
+        terminal.resize(rows, columns);
+        terminal.expect(&format!("{rows} {columns}"));
+    }
+    terminal.send("\u{3}");
+    assert_eq!(terminal.wait(), Some(130));
     assert!(!terminal.is_raw());
 }
 
@@ -80,8 +92,11 @@ fn the_terminal_is_restored_when_the_sandbox_goes_away() {
     drop(web);
     assert_eq!(terminal.wait(), Some(137));
     assert!(!terminal.is_raw());
-    terminal.expect("error[E5001]: ");
+    terminal.expect("E5001");
 }
+
+/// How long a text that never comes is awaited before the test fails.
+const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 
 /// A terminal of 37 rows and 91 columns with `abx` in its foreground.
 struct Terminal {
@@ -140,8 +155,10 @@ impl Terminal {
                 self.seen.drain(..at + text.len());
                 return;
             }
+            let mut ready = [PollFd::new(&self.main, PollFlags::IN)];
+            let ready = poll(&mut ready, Some(&PATIENCE)).expect("poll");
+            assert!(ready > 0, "no `{text}` in {:?}", self.seen);
             let length = self.main.read(&mut bytes).expect("the terminal's output");
-            assert!(length > 0, "no `{text}` in {:?}", self.seen);
             self.seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
         }
     }

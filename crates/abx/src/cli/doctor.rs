@@ -1,6 +1,8 @@
 use clap::Args;
 
 /// Say what this host lacks, for which feature, and the command that mends it
+///
+/// The exit status is 1 where something is lacking.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DoctorArgs {

@@ -6,7 +6,7 @@ use super::interrupt::interruptible;
 use crate::Failure;
 use crate::attach::AttachOptions;
 use crate::cli::{CreateArgs, NetworkArg, ProgressMode};
-use crate::progress::Reporter;
+use crate::progress::{Detail, Reporter};
 
 /// Creates a sandbox, and runs a command in it where there is one.
 pub(super) async fn create(edge: &Edge, args: &CreateArgs) -> Result<u8, Failure> {
@@ -14,7 +14,7 @@ pub(super) async fn create(edge: &Edge, args: &CreateArgs) -> Result<u8, Failure
     if args.rm && !args.attaches() {
         return Err(Failure::usage("--rm needs a command after `--`: the sandbox is removed when that ends"));
     }
-    let progress = Reporter::new(&edge.printer, ProgressMode::Auto);
+    let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
     let request = request(args);
     let sandbox = interruptible(&progress, agent_sandbox::create(&edge.context, &request, &progress)).await?;
     drop(progress);

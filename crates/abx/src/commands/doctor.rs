@@ -5,11 +5,12 @@ use crate::Failure;
 use crate::cli::DoctorArgs;
 use crate::output::Table;
 
-/// What the host lacks and what crashed runs have left.
+/// What the host lacks and what crashed runs have left. Status 1 where something is lacking.
 pub(super) fn doctor(edge: &Edge, args: &DoctorArgs) -> Result<u8, Failure> {
     let report = agent_sandbox::doctor::doctor(&edge.context, args.clean)?;
     edge.printer.result(&report, &text(&report))?;
-    Ok(0)
+    let lacks = report.checks.iter().any(|check| !check.ok);
+    Ok(u8::from(lacks))
 }
 
 fn text(report: &Report) -> String {

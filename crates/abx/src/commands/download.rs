@@ -5,14 +5,14 @@ use super::interrupt::interruptible;
 use crate::Failure;
 use crate::cli::{DownloadArgs, ProgressMode};
 use crate::output::human;
-use crate::progress::Reporter;
+use crate::progress::{Detail, Reporter};
 use crate::report::plain;
 use crate::transfer::{self, Transferred};
 
 /// Copies a file or folder out of a sandbox.
 pub(super) async fn download(edge: &Edge, args: &DownloadArgs) -> Result<u8, Failure> {
-    let sandbox = agent_sandbox::find(&edge.context, &args.id)?;
-    let progress = Reporter::new(&edge.printer, ProgressMode::Auto);
+    let sandbox = super::awake(edge, &args.id).await?;
+    let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
     let client = sandbox.client();
     let work = transfer::download(&client, &args.source, &args.destination, &progress);
     let transferred = interruptible(&progress, work).await?;

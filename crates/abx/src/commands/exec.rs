@@ -6,7 +6,7 @@ use crate::cli::ExecArgs;
 /// Runs a command in a running sandbox; its status becomes ours.
 pub(super) async fn exec(edge: &Edge, args: ExecArgs) -> Result<u8, Failure> {
     let attach = foreground::attach_options(args.stdio)?;
-    let sandbox = agent_sandbox::find(&edge.context, &args.id)?;
+    let sandbox = super::awake(edge, &args.id).await?;
     let job = Job {
         command: args.command,
         user: args.user,

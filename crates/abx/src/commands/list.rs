@@ -45,8 +45,8 @@ pub(super) fn status(info: &Info) -> String {
 pub(super) fn ends(info: &Info, now: u64) -> String {
     match info.ends {
         None => "never".to_owned(),
-        Some(end) if end >= now => format!("in {}", human::age(end - now)),
-        Some(end) => format!("{} ago", human::age(now - end)),
+        Some(end) if end >= now && info.live.is_some() => format!("in {}", human::age(end - now)),
+        Some(end) => format!("{} ago", human::age(now.saturating_sub(end))),
     }
 }
 

@@ -21,7 +21,7 @@ mod upload;
 
 use std::ffi::OsString;
 
-use agent_sandbox::Context;
+use agent_sandbox::{Context, Sandbox, Status};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -101,6 +101,16 @@ async fn perform(edge: &Edge, command: Command) -> Result<u8, Failure> {
         Command::Doctor(args) => doctor::doctor(edge, &args),
         Command::Completions(args) => completions::completions(&edge.printer, &args),
     }
+}
+
+/// Finds a sandbox in order to use it: a paused one is woken, since a call to it would hang.
+async fn awake(edge: &Edge, which: &str) -> Result<Sandbox, Failure> {
+    let sandbox = agent_sandbox::find(&edge.context, which)?;
+    if sandbox.info().status == Status::Paused {
+        sandbox.resume().await?;
+        edge.printer.note(&format!("resumed {}", sandbox.id()));
+    }
+    Ok(sandbox)
 }
 
 /// Seconds since the epoch.

@@ -9,7 +9,7 @@ use crate::cli::{
     TemplateBuildArgs, TemplateCommand, TemplateExportArgs, TemplateListArgs, TemplateValidateArgs,
 };
 use crate::output::Table;
-use crate::progress::Reporter;
+use crate::progress::{Detail, Reporter};
 use crate::report::{ErrorObject, warning_text};
 
 /// The verbs on templates.
@@ -40,7 +40,7 @@ fn validate(edge: &Edge, args: &TemplateValidateArgs) -> Result<u8, Failure> {
 
 /// Builds a template and prints its image's id.
 async fn build(edge: &Edge, args: &TemplateBuildArgs) -> Result<u8, Failure> {
-    let progress = Reporter::new(&edge.printer, args.progress);
+    let progress = Reporter::new(&edge.printer, args.progress, Detail::Everything);
     let options = BuildOptions { no_cache: args.no_cache, ..BuildOptions::default() };
     let (name, tag) = (args.name.as_deref(), args.tag.as_deref());
     let work = template::build(&edge.context, &args.reference, name, tag, options, &progress);

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use abx_core::Event;
@@ -15,26 +14,22 @@ use crate::report::log_line;
 
 /// Redraws a second.
 const RATE: u8 = 15;
+/// Stands before what is finished.
+const DONE: &str = "✓";
 /// Letters of a label beside a bar.
 const LABEL: usize = 56;
 
 /// A bar for each running piece of work. Finished ones vanish; those with an outcome leave a line above.
-pub(crate) struct Bars {
+pub(super) struct Bars {
     multi: MultiProgress,
     /// Writes a line that stays, while no bar is drawn.
     write_line: WriteLine,
     paint: Paint,
     verbose: bool,
-    state: Mutex<State>,
+    running: HashMap<TaskId, Running>,
 }
 
 type WriteLine = Box<dyn Fn(&str) + Send + Sync>;
-
-#[derive(Default)]
-struct State {
-    closed: bool,
-    running: HashMap<TaskId, Running>,
-}
 
 struct Running {
     bar: ProgressBar,
@@ -44,7 +39,7 @@ struct Running {
 
 impl Bars {
     /// Draws on stderr; `verbose` lets the output of steps scroll by above the bars.
-    pub(crate) fn new(paint: Paint, verbose: bool) -> Self {
+    pub(super) fn new(paint: Paint, verbose: bool) -> Self {
         let write_line = |line: &str| {
             // Progress that cannot be written is not worth failing for.
             let _ = writeln!(std::io::stderr(), "{line}");
@@ -54,29 +49,25 @@ impl Bars {
 
     fn on(target: ProgressDrawTarget, write_line: WriteLine, paint: Paint, verbose: bool) -> Self {
         let multi = MultiProgress::with_draw_target(target);
-        Self { multi, write_line, paint, verbose, state: Mutex::default() }
+        Self { multi, write_line, paint, verbose, running: HashMap::new() }
     }
 
-    /// Takes one event.
-    pub(crate) fn event(&self, event: Event) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.closed {
-            return;
-        }
+    /// Takes an event that happened at `at`.
+    pub(super) fn event(&mut self, event: Event, at: Instant) {
         match event {
             Event::Started { task, label, total, unit } => {
-                let running = self.start(log_line(&label), total, unit);
-                state.running.insert(task, running);
+                let running = self.start(log_line(&label), total, unit, at);
+                self.running.insert(task, running);
             }
             Event::Advanced { task, done } => {
-                if let Some(running) = state.running.get(&task) {
+                if let Some(running) = self.running.get(&task) {
                     running.bar.set_position(done);
                 }
             }
-            Event::Output { task, line } => self.output(state.running.get(&task), &log_line(&line)),
+            Event::Output { task, line } => self.output(self.running.get(&task), &log_line(&line)),
             Event::Finished { task, outcome } => {
-                if let Some(running) = state.running.remove(&task) {
-                    self.finish(running, &log_line(&outcome));
+                if let Some(running) = self.running.remove(&task) {
+                    self.finish(&running, &log_line(&outcome), at);
                 }
             }
             Event::Note(text) => self.line(&format!("{}: {}", self.paint.help("note"), log_line(&text))),
@@ -87,18 +78,21 @@ impl Bars {
         }
     }
 
-    /// Removes the bars and ignores events from now on.
-    pub(crate) fn close(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.closed = true;
-        for (_, running) in state.running.drain() {
+    /// Shows the end of a task that has not been started.
+    pub(super) fn finished_at_once(&self, label: &str, outcome: &str) {
+        self.line(&format!("{} {}: {}", self.paint.good(DONE), log_line(label), log_line(outcome)));
+    }
+
+    /// Removes the bars.
+    pub(super) fn clear(&mut self) {
+        for (_, running) in self.running.drain() {
             running.bar.finish_and_clear();
         }
         // A terminal that is gone needs no clearing.
         let _ = self.multi.clear();
     }
 
-    fn start(&self, label: String, total: Option<u64>, unit: Unit) -> Running {
+    fn start(&self, label: String, total: Option<u64>, unit: Unit, since: Instant) -> Running {
         let bar = self.multi.add(total.map_or_else(ProgressBar::no_length, ProgressBar::new));
         bar.set_style(style(total, unit));
         bar.set_prefix(self.paint.bold(&shorten(&label)));
@@ -107,7 +101,7 @@ impl Bars {
         } else {
             bar.tick();
         }
-        Running { bar, label, since: Instant::now() }
+        Running { bar, label, since }
     }
 
     fn output(&self, running: Option<&Running>, line: &str) {
@@ -118,12 +112,12 @@ impl Bars {
         }
     }
 
-    fn finish(&self, running: Running, outcome: &str) {
+    fn finish(&self, running: &Running, outcome: &str, at: Instant) {
         running.bar.finish_and_clear();
         self.multi.remove(&running.bar);
         if !outcome.is_empty() {
-            let took = duration(running.since.elapsed());
-            self.line(&format!("{} {}: {outcome}{took}", self.paint.good("✓"), running.label));
+            let took = duration(at - running.since);
+            self.line(&format!("{} {}: {outcome}{took}", self.paint.good(DONE), running.label));
         }
     }
 
@@ -171,35 +165,30 @@ mod tests {
     #[test]
     fn bars_vanish_and_steps_leave_one_line() {
         let term = InMemoryTerm::new(10, 80);
-        let bars = bars(&term);
+        let mut bars = bars(&term);
+        let mut event = |event| bars.event(event, Instant::now());
         let (step, fetch) = (TaskId::new(), TaskId::new());
-        bars.event(started(step, "apt curl", None, Unit::Items));
-        bars.event(started(fetch, "curl.deb", Some(1000), Unit::Bytes));
-        bars.event(Event::Output { task: step, line: "Setting up curl".into() });
-        bars.event(Event::Advanced { task: fetch, done: 1000 });
+        event(started(step, "apt curl", None, Unit::Items));
+        event(started(fetch, "curl.deb", Some(1000), Unit::Bytes));
+        event(Event::Output { task: step, line: "Setting up curl".into() });
+        event(Event::Advanced { task: fetch, done: 1000 });
         assert!(term.contents().contains("apt curl"), "{}", term.contents());
-        bars.event(Event::Note("a fact".into()));
-        bars.event(Event::Finished { task: fetch, outcome: String::new() });
-        bars.event(Event::Finished { task: step, outcome: "3 packages".into() });
-        bars.close();
-        assert_eq!(term.contents(), "note: a fact\n✓ apt curl: 3 packages");
+        event(Event::Note("a fact".into()));
+        event(Event::Finished { task: fetch, outcome: String::new() });
+        event(Event::Finished { task: step, outcome: "3 packages".into() });
+        bars.finished_at_once("pip", "cached");
+        bars.clear();
+        assert_eq!(term.contents(), "note: a fact\n✓ apt curl: 3 packages\n✓ pip: cached");
     }
 
     #[test]
-    fn a_close_in_the_middle_leaves_nothing_and_late_events_are_ignored() {
+    fn clearing_in_the_middle_leaves_nothing() {
         let term = InMemoryTerm::new(10, 80);
-        let bars = bars(&term);
-        let tasks: Vec<TaskId> = (0..20).map(|_| TaskId::new()).collect();
-        for task in &tasks {
-            bars.event(started(*task, "download", None, Unit::Bytes));
+        let mut bars = bars(&term);
+        for _ in 0..20 {
+            bars.event(started(TaskId::new(), "download", None, Unit::Bytes), Instant::now());
         }
-        bars.close();
-        std::thread::scope(|scope| {
-            for task in &tasks {
-                scope.spawn(|| bars.event(Event::Advanced { task: *task, done: 1 }));
-            }
-        });
-        bars.event(Event::Warning("late".into()));
+        bars.clear();
         assert_eq!(term.contents(), "");
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use abx_core::Event;
@@ -12,54 +11,48 @@ use crate::output::{Paint, human};
 use crate::report::log_line;
 
 /// Writes one line where a step begins and one where it ends.
-pub(crate) struct Plain<W> {
+pub(super) struct Plain {
+    out: Box<dyn Write + Send>,
     paint: Paint,
     verbose: bool,
-    state: Mutex<State<W>>,
-}
-
-struct State<W> {
-    out: W,
-    closed: bool,
     running: HashMap<TaskId, (String, Instant)>,
 }
 
-impl<W: Write> Plain<W> {
+impl Plain {
     /// Writes to `out`; `verbose` adds the output of the steps.
-    pub(crate) fn new(out: W, paint: Paint, verbose: bool) -> Self {
-        let state = State { out, closed: false, running: HashMap::new() };
-        Self { paint, verbose, state: Mutex::new(state) }
+    pub(super) fn new(out: Box<dyn Write + Send>, paint: Paint, verbose: bool) -> Self {
+        Self { out, paint, verbose, running: HashMap::new() }
     }
 
-    /// Takes one event.
-    pub(crate) fn event(&self, event: Event) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.closed {
-            return;
-        }
-        if let Some(line) = self.line(&mut state.running, event) {
-            // Progress that cannot be written is not worth failing for.
-            let _ = writeln!(state.out, "{line}");
+    /// Takes an event that happened at `at`.
+    pub(super) fn event(&mut self, event: Event, at: Instant) {
+        if let Some(line) = self.line(event, at) {
+            self.write(&line);
         }
     }
 
-    /// Ignores events from now on.
-    pub(crate) fn close(&self) {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+    /// Shows the end of a task that has not been started.
+    pub(super) fn finished_at_once(&mut self, label: &str, outcome: &str) {
+        self.write(&format!("{}: {}", log_line(label), log_line(outcome)));
     }
 
-    fn line(&self, running: &mut HashMap<TaskId, (String, Instant)>, event: Event) -> Option<String> {
+    fn write(&mut self, line: &str) {
+        // Progress that cannot be written is not worth failing for.
+        let _ = writeln!(self.out, "{line}");
+    }
+
+    fn line(&mut self, event: Event, at: Instant) -> Option<String> {
         match event {
             Event::Started { task, label, .. } => {
                 let label = log_line(&label);
                 let line = format!("{label} ...");
-                running.insert(task, (label, Instant::now()));
+                self.running.insert(task, (label, at));
                 Some(line)
             }
             Event::Output { line, .. } => self.verbose.then(|| format!("  | {}", log_line(&line))),
             Event::Finished { task, outcome } => {
-                let (label, since) = running.remove(&task)?;
-                let line = format!("{label}: {}{}", log_line(&outcome), duration(since.elapsed()));
+                let (label, since) = self.running.remove(&task)?;
+                let line = format!("{label}: {}{}", log_line(&outcome), duration(at - since));
                 (!outcome.is_empty()).then_some(line)
             }
             Event::Note(text) => Some(format!("{}: {}", self.paint.help("note"), log_line(&text))),
@@ -75,15 +68,37 @@ pub(super) fn duration(took: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use abx_core::progress::Unit;
+    use std::sync::{Arc, Mutex};
+
+    /// What has been written so far.
+    #[derive(Clone, Default)]
+    pub(in crate::progress) struct Shown(Arc<Mutex<Vec<u8>>>);
+
+    impl Shown {
+        pub(in crate::progress) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().expect("shown").clone()).expect("text")
+        }
+    }
+
+    impl Write for Shown {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().expect("shown").write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
 
     fn lines(verbose: bool, events: Vec<Event>) -> String {
-        let plain = Plain::new(Vec::new(), Paint::new(false), verbose);
-        events.into_iter().for_each(|event| plain.event(event));
-        let state = plain.state.into_inner().expect("not poisoned");
-        String::from_utf8(state.out).expect("text")
+        let shown = Shown::default();
+        let mut plain = Plain::new(Box::new(shown.clone()), Paint::new(false), verbose);
+        let at = Instant::now();
+        events.into_iter().for_each(|event| plain.event(event, at));
+        shown.text()
     }
 
     fn started(task: TaskId, label: &str) -> Event {
@@ -100,6 +115,7 @@ mod tests {
             Event::Output { task: first, line: "10%\rGet:1 \u{1b}[1mcurl\r".into() },
             Event::Finished { task: second, outcome: String::new() },
             Event::Finished { task: first, outcome: "12 packages".into() },
+            Event::Finished { task: TaskId::new(), outcome: "unknown".into() },
             Event::Note("base image from the archive".into()),
             Event::Warning("skipped `x`".into()),
         ];
@@ -111,11 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_after_close_and_unknown_tasks_are_ignored() {
-        let plain = Plain::new(Vec::new(), Paint::new(false), false);
-        plain.event(Event::Finished { task: TaskId::new(), outcome: "done".into() });
-        plain.close();
-        plain.event(Event::Note("late".into()));
-        assert!(plain.state.into_inner().expect("not poisoned").out.is_empty());
+    fn only_what_took_its_time_says_how_long() {
+        assert_eq!(duration(Duration::from_millis(999)), "");
+        assert_eq!(duration(Duration::from_millis(1500)), " (1.5s)");
     }
 }

@@ -78,17 +78,15 @@ async fn download_folder(
     let mut writer = Sender::from_owned_fd(writer).map_err(TransferError::local("write", target))?;
     let (root, name) = (target.to_owned(), source.to_owned());
     let unpacking = tokio::task::spawn_blocking(move || unpack::unpack(File::from(reader), &root, &name));
-    let mut bytes = 0;
     while let Some(piece) = stream.next().await? {
         if writer.write_all(&piece).await.is_err() {
             // The other end has given up, and says why below.
             break;
         }
-        bytes += piece.len() as u64;
         task.advance(piece.len() as u64);
     }
     drop(writer);
-    Ok((bytes, super::joined(unpacking, target).await?))
+    super::joined(unpacking, target).await
 }
 
 #[cfg(test)]

@@ -8,8 +8,13 @@ use tar::{Archive, EntryType};
 use super::TransferError;
 
 /// Lays files, folders and links down in `root`, which is made where absent; nothing lands outside it, not through
-/// a link either. Everything belongs to the caller and has no special bits. Returns what was left out.
-pub(super) fn unpack(stream: impl Read, root: &Path, source: &str) -> Result<Vec<String>, TransferError> {
+/// a link either. Everything belongs to the caller and has no special bits. Returns how many bytes
+/// of content it was and what was left out.
+pub(super) fn unpack(
+    stream: impl Read,
+    root: &Path,
+    source: &str,
+) -> Result<(u64, Vec<String>), TransferError> {
     std::fs::create_dir_all(root).map_err(TransferError::local("create", root))?;
     let damaged =
         |source_error: io::Error| TransferError::Damaged { path: source.to_owned(), source: source_error };
@@ -18,7 +23,7 @@ pub(super) fn unpack(stream: impl Read, root: &Path, source: &str) -> Result<Vec
     archive.set_preserve_permissions(false);
     archive.set_unpack_xattrs(false);
     archive.set_overwrite(true);
-    let mut skipped = Vec::new();
+    let (mut bytes, mut skipped) = (0, Vec::new());
     for entry in archive.entries().map_err(damaged)? {
         let mut entry = entry.map_err(damaged)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
@@ -33,11 +38,13 @@ pub(super) fn unpack(stream: impl Read, root: &Path, source: &str) -> Result<Vec
         );
         let landed =
             wanted && entry.unpack_in(root).map_err(TransferError::local("write", root.join(&name)))?;
-        if !landed {
+        if landed {
+            bytes += entry.size();
+        } else {
             skipped.push(name);
         }
     }
-    Ok(skipped)
+    Ok((bytes, skipped))
 }
 
 #[cfg(test)]
@@ -88,8 +95,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().expect("tempdir");
         let stream = archive(&[("tool", EntryType::Regular, "x"), ("pipe", EntryType::Fifo, "")]);
-        let skipped = unpack(stream.as_slice(), dir.path(), "x").expect("unpacked");
-        assert_eq!(skipped, ["pipe"]);
+        let (bytes, skipped) = unpack(stream.as_slice(), dir.path(), "x").expect("unpacked");
+        assert_eq!((bytes, skipped), (1, vec!["pipe".to_owned()]));
         let mode = dir.path().join("tool").metadata().expect("tool").permissions().mode();
         assert_eq!(mode & 0o7700, 0o700);
     }
