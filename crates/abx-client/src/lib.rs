@@ -23,6 +23,7 @@ pub mod client;
 pub mod error;
 pub mod files;
 pub mod process;
+pub mod socket;
 mod transport;
 
 pub use abx_protocol::filesystem::{EntryInfo, FileType};

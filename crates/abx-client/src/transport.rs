@@ -122,7 +122,7 @@ impl Endpoint {
 }
 
 async fn connect(socket: &Path) -> Result<UnixStream, ClientError> {
-    UnixStream::connect(socket)
+    crate::socket::connect(socket)
         .await
         .map_err(|source| ClientError::Unreachable { socket: socket.to_owned(), source })
 }

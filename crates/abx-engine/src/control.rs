@@ -10,7 +10,6 @@ use abx_core::Home;
 use abx_isolate::Cgroups;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
 
 use crate::registry::{dir_of, is_live};
 use crate::{EndReason, EngineError, Record, SandboxId};
@@ -77,7 +76,7 @@ async fn verb(home: &Home, id: &SandboxId, request: Request) -> Result<(), Engin
 }
 
 async fn ask(dir: &Path, request: Request) -> std::io::Result<Answer> {
-    let mut stream = UnixStream::connect(dir.join("control.sock")).await?;
+    let mut stream = abx_client::socket::connect(&dir.join("control.sock")).await?;
     let mut line = serde_json::to_vec(&request)?;
     line.push(b'\n');
     stream.write_all(&line).await?;

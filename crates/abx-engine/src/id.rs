@@ -1,5 +1,6 @@
 //! Sandbox ids.
 
+use std::fs::File;
 use std::io::Read;
 
 use serde::{Deserialize, Serialize};
@@ -16,22 +17,19 @@ impl SandboxId {
     pub fn random() -> std::io::Result<Self> {
         const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
         const ALL: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-        let mut random = std::fs::File::open("/dev/urandom")?;
-        let mut pick = |alphabet: &[u8]| -> std::io::Result<char> {
-            // Bytes beyond the largest multiple are drawn again: every letter stays equally likely.
-            let fair = 256 / alphabet.len() * alphabet.len();
-            loop {
-                let mut byte = [0u8];
-                random.read_exact(&mut byte)?;
-                if usize::from(byte[0]) < fair {
-                    return Ok(char::from(alphabet[usize::from(byte[0]) % alphabet.len()]));
+        let mut random = File::open("/dev/urandom")?;
+        let mut id = String::with_capacity(Self::LENGTH);
+        while id.len() < Self::LENGTH {
+            let mut bytes = [0u8; 32];
+            random.read_exact(&mut bytes)?;
+            for byte in bytes {
+                let alphabet = if id.is_empty() { LETTERS } else { ALL };
+                // Bytes beyond the largest multiple are passed over: every letter stays equally likely.
+                let fair = 256 / alphabet.len() * alphabet.len();
+                if usize::from(byte) < fair && id.len() < Self::LENGTH {
+                    id.push(char::from(alphabet[usize::from(byte) % alphabet.len()]));
                 }
             }
-        };
-        let mut id = String::with_capacity(Self::LENGTH);
-        id.push(pick(LETTERS)?);
-        while id.len() < Self::LENGTH {
-            id.push(pick(ALL)?);
         }
         Ok(Self(id))
     }
