@@ -1,6 +1,6 @@
 //! Processes that calls started: what is known of them, and who listens.
 //!
-//! - [`launch`]: from a request to a running process,
+//! - [`mod@launch`]: from a request to a running process,
 //! - [`pump`]: carries its output to its listeners until it has ended,
 //! - [`events`]: one listener's stream on the wire,
 //! - [`tree`]: ending a process with all it started,
