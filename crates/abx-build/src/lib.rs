@@ -10,6 +10,8 @@
 //! over a `view` of the layers below. The others are a `job` (`apt`, `pip`, `npm`, a command) which `process`
 //! runs in an isolated root with the host's `network` configuration, and `tidy` cleans up after.
 //!
+//! [`surroundings`](mod@surroundings) is what a running sandbox gets of the same host configuration.
+//!
 //! **Architecture Invariant:** planning touches nothing but its arguments; nothing of the host (mirrors,
 //! proxies, certificates, credentials) reaches a key or a layer.
 

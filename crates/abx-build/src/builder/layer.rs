@@ -80,8 +80,18 @@ impl Build<'_> {
         }
     }
 
+    /// Waits for something that one process may use at a time.
+    pub(crate) fn lock_file(&self, path: &Path) -> Result<Lock, BuildError> {
+        loop {
+            if let Some(lock) = Lock::try_exclusive(path).map_err(BuildError::state("lock", path))? {
+                return Ok(lock);
+            }
+            self.pause()?;
+        }
+    }
+
     /// Waits a moment, for something another process does.
-    pub(crate) fn pause(&self) -> Result<(), BuildError> {
+    fn pause(&self) -> Result<(), BuildError> {
         self.check_stop()?;
         std::thread::sleep(PAUSE);
         Ok(())

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use abx_core::fs::{Lock, Staging};
+use abx_core::fs::Staging;
 use abx_isolate::RuntimeFile;
 
 use super::Worker;
@@ -140,8 +140,7 @@ impl Worker<'_> {
         if path.exists() {
             return Ok(Some(path));
         }
-        let lock_path = home.store("locks").join("tool-uv.lock");
-        let _lock = Lock::exclusive(&lock_path).map_err(BuildError::state("lock", lock_path))?;
+        let _lock = self.build.lock_file(&home.store("locks").join("tool-uv.lock"))?;
         if path.exists() {
             return Ok(Some(path));
         }

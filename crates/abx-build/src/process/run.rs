@@ -3,12 +3,11 @@
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use abx_core::fs::Lock;
 use abx_image::StagedLayer;
 use abx_isolate::{
     Ids, IsolateError, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, Slot, Slots, StepEnd,
@@ -39,7 +38,7 @@ pub(super) enum End {
 /// Runs `job` over the layers below; its writes go to `staged`.
 pub(super) fn run(worker: &mut Worker<'_>, job: &Job, staged: &StagedLayer) -> Result<End, BuildError> {
     make_directories(&job.directories)?;
-    let _lock = job.lock.as_deref().map(|path| lock(worker, path)).transpose()?;
+    let _lock = job.lock.as_deref().map(|path| worker.build.lock_file(path)).transpose()?;
     let canvas = Canvas::new(&worker.view, &staged.fs());
     for point in &job.mount_points {
         if !worker.view.exists(point).map_err(BuildError::state("read", point))? {
@@ -207,16 +206,6 @@ fn make_directories(directories: &[PathBuf]) -> Result<(), BuildError> {
         make().map_err(BuildError::state("make", directory))?;
     }
     Ok(())
-}
-
-/// Waits for a cache that one process may use at a time.
-fn lock(worker: &Worker<'_>, path: &Path) -> Result<Lock, BuildError> {
-    loop {
-        if let Some(lock) = Lock::try_exclusive(path).map_err(BuildError::state("lock", path))? {
-            return Ok(lock);
-        }
-        worker.build.pause()?;
-    }
 }
 
 fn pipe_failed(source: io::Error) -> BuildError {
