@@ -5,11 +5,15 @@
 //! store/cache/debs/state/<key>.json  what the last bootstrap of a release was made from
 //! ```
 
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use abx_core::progress::Task;
 use reqwest::{Client, Response};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::digest::{Checksum, Checksummer};
 use crate::error::DebianError;
@@ -143,10 +147,34 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
     }
 }
 
-/// Written beside its place and renamed. Not synced: what is read from the cache is verified every time.
+/// The file appears whole or not at all, and a process killed half-way leaves nothing: it has no name until it
+/// is written. Not synced: what is read from the cache is verified every time.
 fn put(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent)?;
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let mut file = match rustix::fs::open(parent, flags, Mode::from_raw_mode(0o644)) {
+        Ok(file) => File::from(file),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => return put_by_rename(path, parent, bytes),
+        Err(error) => return Err(error.into()),
+    };
+    file.write_all(bytes)?;
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let name = || rustix::fs::linkat(CWD, &unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW);
+    match name() {
+        // What is there was found damaged, or another process has just put the same.
+        Err(Errno::EXIST) => {
+            rustix::fs::unlink(path)
+                .or_else(|error| if error == Errno::NOENT { Ok(()) } else { Err(error) })?;
+            name().or_else(|error| if error == Errno::EXIST { Ok(()) } else { Err(error) })?;
+            Ok(())
+        }
+        result => Ok(result?),
+    }
+}
+
+/// For file systems without unnamed files.
+fn put_by_rename(path: &Path, parent: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;
@@ -174,7 +202,19 @@ pub(crate) fn shown(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use super::{put, put_by_rename, shown};
+
+    #[test]
+    fn files_of_the_cache_are_replaced_and_nothing_stays_beside() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("cache/file");
+        put(&path, b"damaged").expect("first");
+        put(&path, b"whole").expect("second");
+        assert_eq!(std::fs::read(&path).expect("read"), b"whole");
+        put_by_rename(&path, &dir.path().join("cache"), b"renamed").expect("third");
+        assert_eq!(std::fs::read(&path).expect("read"), b"renamed");
+        assert_eq!(std::fs::read_dir(dir.path().join("cache")).expect("list").count(), 1);
+    }
 
     #[test]
     fn credentials_are_not_shown() {
