@@ -80,7 +80,7 @@ pub(crate) fn settle(
     }
     Ok(SandboxSettings {
         name: request.name.clone(),
-        template: format!("{}:{}", effective.metadata.name, effective.metadata.version),
+        template: shown(&effective.metadata, &request.reference),
         layers,
         image: built.image.id.0.clone(),
         env,
@@ -122,6 +122,14 @@ pub(crate) fn settle(
         files,
         loopback,
     })
+}
+
+/// A template by name and version; an image run directly has neither, and is what the caller called it.
+fn shown(metadata: &abx_spec::Metadata, reference: &str) -> String {
+    match metadata.name.as_str() {
+        "" => reference.to_owned(),
+        name => format!("{name}:{}", metadata.version),
+    }
 }
 
 /// The caller's ports, and the template's own on any free host port where the caller has not mapped them.
