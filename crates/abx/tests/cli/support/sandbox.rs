@@ -31,7 +31,7 @@ impl Sandbox {
     pub(crate) fn start(abx: &Abx) -> Option<Self> {
         let program = Path::new(env!("CARGO_BIN_EXE_abx")).with_file_name("abx-guest");
         if !program.exists() {
-            eprintln!("skipped: {} is not built", program.display());
+            super::skip(&format!("{} is not built", program.display()));
             return None;
         }
         let id = SandboxId::random().expect("id");

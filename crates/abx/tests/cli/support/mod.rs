@@ -39,6 +39,12 @@ impl Abx {
     }
 }
 
+/// Says why a test does not run.
+#[expect(clippy::print_stderr, reason = "the test harness shows it")]
+pub(crate) fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+}
+
 /// How a run ended and what it wrote.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {

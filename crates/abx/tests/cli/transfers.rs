@@ -1,12 +1,10 @@
 //! Files and folders, there and back.
 
-mod support;
-
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use support::Abx;
-use support::sandbox::Sandbox;
+use crate::support::Abx;
+use crate::support::sandbox::Sandbox;
 
 #[test]
 fn a_file_goes_there_and_back() {

@@ -1,11 +1,9 @@
 //! What holds of every command line, whatever it asks for.
 
-mod support;
-
 use std::io::Read;
 use std::process::Stdio;
 
-use support::{Abx, Ran};
+use crate::support::{Abx, Ran};
 
 #[test]
 fn a_wrong_command_line_is_status_2_with_usage_on_stderr() {
@@ -78,7 +76,7 @@ fn bash_reads_its_script_and_completes() {
     let probe = "COMP_WORDS=(abx tem); COMP_CWORD=1; _abx abx tem abx; echo \"${COMPREPLY[*]}\"";
     let output = std::process::Command::new("bash").arg("-c").arg(format!("{script}\n{probe}")).output();
     let Ok(output) = output else {
-        eprintln!("skipped: no bash here");
+        crate::support::skip("no bash here");
         return;
     };
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "template");

@@ -1,19 +1,17 @@
 //! A real terminal on both sides.
 
-mod support;
-
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Child;
 
+use crate::support::Abx;
+use crate::support::sandbox::Sandbox;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
-use support::Abx;
-use support::sandbox::Sandbox;
 
 #[test]
 fn size_and_keys_reach_the_command() {

@@ -1,13 +1,11 @@
 //! A command in the foreground: bytes, status, signals.
 
-mod support;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
+use crate::support::sandbox::Sandbox;
+use crate::support::{Abx, Ran};
 use rustix::process::{Pid, Signal, kill_process};
-use support::sandbox::Sandbox;
-use support::{Abx, Ran};
 
 #[test]
 fn output_and_status_are_the_commands_own() {

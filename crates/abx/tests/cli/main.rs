@@ -1,0 +1,11 @@
+//! The command line from outside: what it prints, and the status it ends with.
+//!
+//! Where a sandbox is needed it is one without walls (`support::sandbox`), so that everything here runs without
+//! root, image and network.
+
+mod command_line;
+mod foreground;
+mod sandboxes;
+mod support;
+mod terminal;
+mod transfers;
