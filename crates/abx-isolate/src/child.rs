@@ -11,7 +11,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 use crate::cgroup::Entry;
 use crate::channel::Channel;
 use crate::error::{IsolateError, system};
-use crate::launch::Launch;
+use crate::launch::{Launch, Upper};
 use crate::program::{self, Program};
 use crate::root::Ground;
 use crate::{init, privileges};
@@ -20,7 +20,8 @@ use crate::{init, privileges};
 pub(crate) struct Child<'a> {
     pub(crate) launch: &'a Launch,
     pub(crate) entry: &'a Entry,
-    /// Brings the user namespace and, once the groups and the network are ready, the network namespace.
+    /// Brings the user namespace, the disk if there is one, and, once the groups and the network are ready, the
+    /// network namespace.
     pub(crate) channel: Channel,
     /// Where a failure is reported; closes at exec.
     pub(crate) report: OwnedFd,
@@ -37,7 +38,7 @@ impl Child<'_> {
         init::end(1);
     }
 
-    /// The owner makes the user namespace, the groups and the network meanwhile: each is waited for where it is
+    /// The owner makes the user namespace, the disk, the groups and the network meanwhile: each is waited for where it is
     /// needed and no sooner.
     fn become_program(self) -> Result<Infallible, IsolateError> {
         let Child { launch, entry, channel, report: _report, status } = self;
@@ -47,9 +48,13 @@ impl Child<'_> {
         allow_oom_kill();
         let program = Program::prepare(&launch.process, launch.ids)?;
         let entrances = open_entrances(entry)?;
-        let ground = Ground::open(launch)?;
+        let ground = Ground::make(launch)?;
         let userns = receive(&channel)?;
-        let root = ground.build(launch, userns.as_fd())?;
+        let disk = match launch.root.upper {
+            Upper::Disk { .. } => Some(receive(&channel)?),
+            Upper::Dir { .. } => None,
+        };
+        let root = ground.build(launch, userns.as_fd(), disk)?;
         let netns = receive(&channel)?;
         enter_network(&netns)?;
         enter_groups(&entrances)?;

@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! owner (single thread)                              child, process 1 of its namespaces
-//! launch ─ fork into mnt, pid, ipc, uts ───────────▶ private mounts, binds, disk
-//!   user namespace with its id mapping ───────────▶ layers through the mapping, overlay, /proc, /dev, /run, files
-//!   control groups; network namespace, interfaces ─▶ enters both, /sys, changes its root
+//! launch ─ fork into mnt, pid, ipc, uts ───────────▶ private mounts, binds, /proc, /dev, /run
+//!   user namespace with its id mapping; disk ───────▶ layers through the mapping, overlay, files
+//!   control groups; network namespace, interfaces ──▶ enters both, /sys, changes its root
 //!                                                    joins the user namespace, bounds capabilities, seccomp, user
 //! Running ◀─ report pipe closes ─────────────────── exec (or a tiny process 1 of ours that starts the program)
 //! ```

@@ -16,6 +16,7 @@ use crate::error::{Feature, IsolateError, SystemError, system};
 use crate::launch::{Launch, Network};
 use crate::network;
 use crate::relay::{Relay, Relays};
+use crate::root;
 use crate::running::Running;
 use crate::sys::{self, Fork};
 use crate::userns;
@@ -110,8 +111,11 @@ fn prepare(
     channel: &Channel,
 ) -> Result<Relay, IsolateError> {
     let hand_over =
-        |descriptor: &OwnedFd| channel.send(descriptor.as_fd()).map_err(system("hand over a namespace"));
+        |descriptor: &OwnedFd| channel.send(descriptor.as_fd()).map_err(system("hand something over"));
     hand_over(&userns::create(launch.ids)?)?;
+    if let Some(disk) = root::prepare_disk(&launch.root.upper, launch.ids)? {
+        hand_over(&disk)?;
+    }
     if entry.born.is_none() {
         running.cgroups().make(&launch.limits)?;
     }

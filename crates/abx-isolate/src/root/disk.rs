@@ -24,32 +24,40 @@ pub(crate) struct Writable {
     pub(crate) volatile: bool,
 }
 
-/// Opens the writable layer; its top directory belongs to root inside.
-pub(crate) fn open(upper: &Upper, ids: Ids) -> Result<Writable, IsolateError> {
-    match upper {
-        Upper::Dir { upper, work, volatile } => {
-            let paths = (upper.clone(), work.clone());
-            let (upper, work) = (open_directory(CWD, upper, ids)?, open_directory(CWD, work, ids)?);
-            Ok(Writable { tree: None, upper, work, paths, volatile: *volatile })
-        }
-        Upper::Disk { image } => {
-            let tree = mount_image(image)?;
-            let paths = (PathBuf::from("upper"), PathBuf::from("work"));
-            let part = |path: &Path| make_directory(&tree, path, ids).map_err(|errno| unusable(image, errno));
-            let (upper, work) = (part(&paths.0)?, part(&paths.1)?);
-            Ok(Writable { tree: Some(tree), upper, work, paths, volatile: false })
-        }
+const UPPER: &str = "upper";
+const WORK: &str = "work";
+
+/// Mounts the disk, where there is one, detached; its directories are made. The owner does this while the child
+/// prepares the rest.
+pub(crate) fn prepare(upper: &Upper, ids: Ids) -> Result<Option<OwnedFd>, IsolateError> {
+    let Upper::Disk { image } = upper else { return Ok(None) };
+    let tree = mount_image(image)?;
+    for name in [UPPER, WORK] {
+        make_directory(&tree, name, ids).map_err(|errno| unusable(image, errno))?;
     }
+    Ok(Some(tree))
 }
 
-fn open_directory(at: impl AsFd, path: &Path, ids: Ids) -> Result<OwnedFd, IsolateError> {
-    own_directory(at, path, ids)
-        .map_err(|errno| IsolateError::File { path: path.to_owned(), source: errno.into() })
+/// Opens the writable layer; its top directory belongs to root inside.
+pub(crate) fn open(upper: &Upper, ids: Ids, disk: Option<OwnedFd>) -> Result<Writable, IsolateError> {
+    let (paths, volatile) = match upper {
+        Upper::Dir { upper, work, volatile } => ((upper.clone(), work.clone()), *volatile),
+        Upper::Disk { .. } => ((UPPER.into(), WORK.into()), false),
+    };
+    let open = |path: &Path| match &disk {
+        Some(tree) => own_directory(tree, path, ids),
+        None => own_directory(CWD, path, ids),
+    };
+    let opened = |path: &Path| {
+        open(path).map_err(|errno| IsolateError::File { path: path.to_owned(), source: errno.into() })
+    };
+    let (upper, work) = (opened(&paths.0)?, opened(&paths.1)?);
+    Ok(Writable { tree: disk, upper, work, paths, volatile })
 }
 
-fn make_directory(tree: &OwnedFd, path: &Path, ids: Ids) -> rustix::io::Result<OwnedFd> {
-    match mkdirat(tree, path, Mode::from_raw_mode(0o755)) {
-        Ok(()) | Err(Errno::EXIST) => own_directory(tree, path, ids),
+fn make_directory(tree: &OwnedFd, name: &str, ids: Ids) -> rustix::io::Result<OwnedFd> {
+    match mkdirat(tree, name, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => own_directory(tree, Path::new(name), ids),
         Err(errno) => Err(errno),
     }
 }

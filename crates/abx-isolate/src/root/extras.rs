@@ -6,10 +6,10 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, Result};
 
-use super::inside::Inside;
+use super::inside::{Inside, give};
 use super::staging::{Staging, attach_over, clone_tree};
 use crate::error::{IsolateError, SystemError};
-use crate::launch::{Bind, Launch, RuntimeFile};
+use crate::launch::{Bind, Ids, Launch, RuntimeFile};
 use crate::sys;
 
 /// Copies of the host's trees to bind, taken while the host's paths can still be seen; one for each bind.
@@ -41,7 +41,7 @@ pub(crate) fn lay_down(
         attach_bind(inside, bind, &source).map_err(|errno| failed(bind, errno))?;
     }
     for (index, file) in bound.into_iter().enumerate() {
-        bind_file(staging, inside, file, &format!("file{index}"))
+        bind_file(staging, inside, launch.ids, file, &format!("file{index}"))
             .map_err(|source| cannot_lay(file, source))?;
     }
     Ok(())
@@ -76,12 +76,13 @@ fn write_file(inside: &Inside<'_>, file: &RuntimeFile) -> std::result::Result<()
 fn bind_file(
     staging: &Staging,
     inside: &Inside<'_>,
+    ids: Ids,
     file: &RuntimeFile,
     name: &str,
 ) -> std::result::Result<(), SystemError> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let open = openat(&staging.tree, name, flags, Mode::from_raw_mode(0o600))?;
-    inside.own(staging.tree.as_fd(), name.as_ref())?;
+    give(ids, staging.tree.as_fd(), name.as_ref())?;
     fill(open, file)?;
     let tree = clone_tree(&staging.tree, name, false)?;
     let set = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;

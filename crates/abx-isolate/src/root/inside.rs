@@ -35,7 +35,7 @@ impl<'a> Inside<'a> {
         match self.find(path) {
             Err(Errno::NOENT) => self.make(path, |parent, name| {
                 rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o755))?;
-                self.own(parent, name)
+                give(self.ids, parent, name)
             }),
             found => found,
         }
@@ -48,19 +48,10 @@ impl<'a> Inside<'a> {
                 let flags =
                     OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 rustix::fs::openat(parent, name, flags, Mode::from_raw_mode(mode))?;
-                self.own(parent, name)
+                give(self.ids, parent, name)
             }),
             found => found,
         }
-    }
-
-    /// Gives `name` to root inside.
-    pub(crate) fn own(&self, parent: BorrowedFd<'_>, name: &OsStr) -> Result<()> {
-        if self.ids.root() == 0 {
-            return Ok(());
-        }
-        let (uid, gid) = (Uid::from_raw(self.ids.root()), Gid::from_raw(self.ids.root()));
-        chownat(parent, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// Opens for use (not only as a place).
@@ -92,6 +83,15 @@ impl<'a> Inside<'a> {
         }
         Err(Errno::LOOP)
     }
+}
+
+/// Gives `name` to root inside.
+pub(crate) fn give(ids: Ids, parent: BorrowedFd<'_>, name: &OsStr) -> Result<()> {
+    if ids.root() == 0 {
+        return Ok(());
+    }
+    let (uid, gid) = (Uid::from_raw(ids.root()), Gid::from_raw(ids.root()));
+    chownat(parent, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// A link's target seen from the directory the link is in.

@@ -24,9 +24,16 @@ pub(crate) struct Directory {
     pub(crate) descriptor: OwnedFd,
 }
 
-/// Opens the layers, seen through the mapping of `idmap` where given.
-pub(crate) fn open(paths: &[PathBuf], idmap: Option<BorrowedFd<'_>>) -> Result<Layers, IsolateError> {
-    let plain = paths.iter().map(|path| open_plain(path)).collect::<Result<Vec<_>, _>>()?;
+/// Opens the layers as the host sees them.
+pub(crate) fn open(paths: &[PathBuf]) -> Result<Vec<Directory>, IsolateError> {
+    paths.iter().map(|path| open_plain(path)).collect()
+}
+
+/// The same directories seen through the mapping of `idmap`, where given.
+pub(crate) fn seen_through(
+    plain: Vec<Directory>,
+    idmap: Option<BorrowedFd<'_>>,
+) -> Result<Layers, IsolateError> {
     let Some(userns) = idmap else {
         return Ok(Layers { trees: Vec::new(), directories: plain });
     };

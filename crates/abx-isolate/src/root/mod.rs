@@ -17,19 +17,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::pivot_root;
 
+pub(crate) use disk::prepare as prepare_disk;
 use inside::Inside;
 pub(crate) use staging::clone_tree;
 
 use crate::error::{IsolateError, mounting, system};
 use crate::launch::{Ids, Launch};
-use disk::Writable;
+use layers::Directory;
 use staging::Staging;
-use system::Masks;
+use system::{Furniture, Masks};
 
-/// What of the host a root is made of, opened in a mount namespace of its own.
+/// What of a root needs nothing but the host's paths, made in a mount namespace of its own.
 pub(crate) struct Ground {
+    staging: Staging,
     sources: Vec<OwnedFd>,
-    writable: Writable,
+    layers: Vec<Directory>,
+    furniture: Furniture,
 }
 
 /// A root that is complete but for /sys, and not entered yet.
@@ -40,24 +43,30 @@ pub(crate) struct Built {
 }
 
 impl Ground {
-    /// Needs nothing but the host's paths.
-    pub(crate) fn open(launch: &Launch) -> Result<Self, IsolateError> {
+    pub(crate) fn make(launch: &Launch) -> Result<Self, IsolateError> {
         staging::make_private()?;
         let sources = extras::open_sources(&launch.binds)?;
-        let writable = disk::open(&launch.root.upper, launch.ids)?;
-        Ok(Self { sources, writable })
+        let layers = layers::open(&launch.root.layers)?;
+        let staging = Staging::new()?;
+        let furniture = Furniture::make(&staging, launch)?;
+        Ok(Self { staging, sources, layers, furniture })
     }
 
-    /// Builds the root; the calling process is still outside.
-    pub(crate) fn build(self, launch: &Launch, userns: BorrowedFd<'_>) -> Result<Built, IsolateError> {
-        let layers = layers::open(&launch.root.layers, idmap(launch.ids, userns))?;
-        let staging = Staging::new()?;
-        let overlay = overlay::mount(&staging, layers, self.writable)?;
+    /// Builds the root on `disk`, where the launch has one; the calling process is still outside.
+    pub(crate) fn build(
+        self,
+        launch: &Launch,
+        userns: BorrowedFd<'_>,
+        disk: Option<OwnedFd>,
+    ) -> Result<Built, IsolateError> {
+        let Self { staging, sources, layers, furniture } = self;
+        let writable = disk::open(&launch.root.upper, launch.ids, disk)?;
+        let layers = layers::seen_through(layers, idmap(launch.ids, userns))?;
+        let overlay = overlay::mount(&staging, layers, writable)?;
         let inside = Inside::new(overlay.as_fd(), launch.ids);
-        let masks = Masks::new(&staging).map_err(mounting("masks"))?;
-        system::mount(&inside, &masks, launch)?;
-        extras::lay_down(&staging, &inside, launch, self.sources)?;
-        Ok(Built { overlay, masks, ids: launch.ids })
+        furniture.place(&inside)?;
+        extras::lay_down(&staging, &inside, launch, sources)?;
+        Ok(Built { overlay, masks: furniture.masks, ids: launch.ids })
     }
 }
 

@@ -8,7 +8,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mkdirat, mknodat, openat,
 use rustix::io::{Errno, Result};
 use rustix::mount::MountAttrFlags;
 
-use super::inside::Inside;
+use super::inside::{Inside, give};
 use super::staging::{Staging, attach, attach_over, clone_tree, new_mount};
 use crate::error::{IsolateError, mounting};
 use crate::launch::Launch;
@@ -39,15 +39,29 @@ const CLOSED: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID
 /// The group of terminals in every distribution.
 const TTY_GROUP: u32 = 5;
 
-/// All but /sys.
-pub(crate) fn mount(
-    inside: &Inside<'_>,
-    masks: &Masks,
-    launch: &Launch,
-) -> std::result::Result<(), IsolateError> {
-    mount_proc(inside, masks).map_err(mounting("/proc"))?;
-    mount_dev(inside, launch).map_err(mounting("/dev"))?;
-    mount_run(inside, launch).map_err(mounting("/run"))
+/// All but /sys, put together in the staging tree while the root itself is still to come.
+pub(crate) struct Furniture {
+    pub(crate) masks: Masks,
+    /// Each with its place.
+    trees: [(&'static str, OwnedFd); 3],
+}
+
+impl Furniture {
+    pub(crate) fn make(staging: &Staging, launch: &Launch) -> std::result::Result<Self, IsolateError> {
+        let masks = Masks::new(staging).map_err(mounting("masks"))?;
+        let proc = make_proc(staging, &masks).map_err(mounting("/proc"))?;
+        let dev = make_dev(staging, launch).map_err(mounting("/dev"))?;
+        let run = make_run(staging, launch).map_err(mounting("/run"))?;
+        Ok(Self { masks, trees: [("/proc", proc), ("/dev", dev), ("/run", run)] })
+    }
+
+    /// Moves all to where they belong.
+    pub(crate) fn place(&self, inside: &Inside<'_>) -> std::result::Result<(), IsolateError> {
+        self.trees.iter().try_for_each(|(path, tree)| {
+            let target = inside.directory(Path::new(path)).map_err(mounting(path))?;
+            attach_over(tree, target).map_err(mounting(path))
+        })
+    }
 }
 
 /// What is laid over hidden places: the null device over files, an empty directory over directories.
@@ -89,9 +103,9 @@ fn find(directory: &OwnedFd, path: &str) -> Result<Option<OwnedFd>> {
     }
 }
 
-fn mount_proc(inside: &Inside<'_>, masks: &Masks) -> Result<()> {
+fn make_proc(staging: &Staging, masks: &Masks) -> Result<OwnedFd> {
     let tree = new_mount("proc", &[], CLOSED)?;
-    attach_over(&tree, inside.directory(Path::new("/proc"))?)?;
+    staging.keep(&tree, "proc")?;
     for path in READ_ONLY {
         let Some(target) = find(&tree, path)? else { continue };
         let copy = clone_tree(&target, "", false)?;
@@ -99,7 +113,8 @@ fn mount_proc(inside: &Inside<'_>, masks: &Masks) -> Result<()> {
         attach_over(&copy, target)?;
     }
     HIDDEN_FILES.iter().try_for_each(|path| masks.hide_file(&tree, path))?;
-    HIDDEN_DIRECTORIES.iter().try_for_each(|path| masks.hide_directory(&tree, path))
+    HIDDEN_DIRECTORIES.iter().try_for_each(|path| masks.hide_directory(&tree, path))?;
+    Ok(tree)
 }
 
 /// A new instance shows the devices of the network namespace it is mounted in. With v2 groups the sandbox's own is
@@ -114,14 +129,14 @@ pub(crate) fn mount_sys(inside: &Inside<'_>, masks: &Masks, unified: bool) -> Re
     HIDDEN_IN_SYS.iter().try_for_each(|path| masks.hide_directory(&tree, path))
 }
 
-fn mount_dev(inside: &Inside<'_>, launch: &Launch) -> Result<()> {
+fn make_dev(staging: &Staging, launch: &Launch) -> Result<OwnedFd> {
     let owner = launch.ids.root().to_string();
     let options = [("mode", "0755"), ("size", "64k"), ("uid", &owner), ("gid", &owner)];
     let open = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let tree = new_mount("tmpfs", &options, open)?;
     for (name, major, minor) in DEVICES {
         make_device(&tree, name, major, minor)?;
-        inside.own(tree.as_fd(), OsStr::new(name))?;
+        give(launch.ids, tree.as_fd(), OsStr::new(name))?;
     }
     for (target, name) in LINKS {
         symlinkat(target, &tree, name)?;
@@ -129,7 +144,7 @@ fn mount_dev(inside: &Inside<'_>, launch: &Launch) -> Result<()> {
     for name in ["pts", "shm", "mqueue"] {
         mkdirat(&tree, name, Mode::from_raw_mode(0o755))?;
     }
-    attach_over(&tree, inside.directory(Path::new("/dev"))?)?;
+    staging.keep(&tree, "dev")?;
 
     let group = (launch.ids.root() + TTY_GROUP).to_string();
     let terminals = [("ptmxmode", "0666"), ("mode", "0620"), ("gid", &group)];
@@ -137,7 +152,8 @@ fn mount_dev(inside: &Inside<'_>, launch: &Launch) -> Result<()> {
     attach(&new_mount("devpts", &terminals, no_programs)?, &tree, "pts")?;
     let shared = [("mode", "1777"), ("uid", &owner), ("gid", &owner), ("size", &memory_share(launch))];
     attach(&new_mount("tmpfs", &shared, CLOSED)?, &tree, "shm")?;
-    attach(&new_mount("mqueue", &[], CLOSED)?, &tree, "mqueue")
+    attach(&new_mount("mqueue", &[], CLOSED)?, &tree, "mqueue")?;
+    Ok(tree)
 }
 
 /// A device by number; where the host may not make one (inside a container), the host's own is bound.
@@ -157,12 +173,13 @@ fn make_device(directory: &OwnedFd, name: &str, major: u32, minor: u32) -> Resul
     }
 }
 
-fn mount_run(inside: &Inside<'_>, launch: &Launch) -> Result<()> {
+fn make_run(staging: &Staging, launch: &Launch) -> Result<OwnedFd> {
     let owner = launch.ids.root().to_string();
     let options = [("mode", "0755"), ("uid", &owner), ("gid", &owner), ("size", &memory_share(launch))];
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let tree = new_mount("tmpfs", &options, attributes)?;
-    attach_over(&tree, inside.directory(Path::new("/run"))?)
+    staging.keep(&tree, "run")?;
+    Ok(tree)
 }
 
 /// Half of the memory limit, as the kernel's default is half of all memory. What is stored counts towards
