@@ -39,7 +39,8 @@ pub fn clean(home: &Home, remove: bool) -> Result<Vec<String>, EngineError> {
 }
 
 /// What build steps left whose process is gone. Theirs are the names `step<pid>-…`; those of other sandboxes,
-/// which may be another user's, are not looked at.
+/// which may be another user's, are not looked at. A number that means nobody here may be a process of another pid
+/// namespace that shares our control groups, so a group that has processes is never left over.
 fn step_leftovers() -> Result<Vec<Leftover>, EngineError> {
     let is_dead = |name: &str| {
         let owner = name.strip_prefix("step").and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
@@ -48,10 +49,15 @@ fn step_leftovers() -> Result<Vec<Leftover>, EngineError> {
     Ok(abx_isolate::leftovers(&[])?
         .into_iter()
         .filter(|leftover| match leftover {
-            Leftover::Cgroups { name } => is_dead(name),
+            Leftover::Cgroups { name } => is_dead(name) && is_empty(name),
             Leftover::Interface { name } => name.strip_prefix("abx").is_some_and(is_dead),
         })
         .collect())
+}
+
+/// Counted by the kernel, over all pid namespaces.
+fn is_empty(name: &str) -> bool {
+    abx_isolate::Cgroups::open(name).is_ok_and(|cgroups| cgroups.stats().pids.unwrap_or(0) == 0)
 }
 
 /// Removes all there is of a sandbox whose lock has fallen, and remembers why it ended. Does nothing for a live
