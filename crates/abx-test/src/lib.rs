@@ -1,3 +1,19 @@
-//! Test context, loopback servers and fixtures
+//! What the tests of the workspace share: a place to run `abx` in, and servers on the loopback.
+//!
+//! [`TestContext`] runs the built program with a home of its own and ends what it has started, [`LiveSandbox`] is a
+//! sandbox for the length of a test, [`Terminal`] a terminal with the program in its foreground, [`registry`] a
+//! container registry that can lie.
+//!
+//! **Architecture Invariant:** nothing but tests depends on this crate; so it may panic, and its panics say what the
+//! program did.
 
+mod context;
 pub mod registry;
+mod run;
+mod sandbox;
+mod terminal;
+
+pub use context::{Program, TestContext};
+pub use run::{Ran, run, wait_until};
+pub use sandbox::LiveSandbox;
+pub use terminal::Terminal;
