@@ -52,7 +52,6 @@ async fn named(
         return Ok(image);
     }
     let image = fetch(context, store, name, options, progress).await?;
-    note(&image, name, progress);
     write_atomic(&record(context, name), image.id.0.as_bytes()).map_err(Error::home)?;
     Ok(image)
 }
@@ -76,10 +75,18 @@ async fn fetch(
         return bootstrap(context, &release, options, progress).await;
     }
     match (abx_image::pull(store, name, &Platform::host(), &context.registries(), progress).await, release) {
+        (Ok(image), _) => {
+            if let Origin::Registry { digest, .. } = &image.origin {
+                progress.event(Event::Note(format!("{name}: from its registry, {digest}")));
+            }
+            Ok(image)
+        }
         (Err(error), Some(release)) if error.is_unreachable() => {
+            progress
+                .event(Event::Note(format!("{name}: no registry within reach, so from Debian's archive")));
             bootstrap(context, &release, options, progress).await
         }
-        (result, _) => Ok(result?),
+        (Err(error), _) => Err(error.into()),
     }
 }
 
@@ -100,17 +107,6 @@ async fn bootstrap(
         helper: context.exe.clone(),
     };
     Ok(abx_debian::bootstrap(release, &settings, progress).await?)
-}
-
-/// Says which of the two it was.
-fn note(image: &Image, name: &str, progress: &dyn Progress) {
-    progress.event(Event::Note(match &image.origin {
-        Origin::Registry { digest, .. } => format!("{name}: from its registry, {digest}"),
-        Origin::Archive { release, date, packages } => format!(
-            "{name}: no registry within reach; made from the Debian archive ({release} of {date}, {} packages)",
-            packages.len()
-        ),
-    }));
 }
 
 fn known(context: &Context, store: &ImageStore, name: &str) -> Result<Option<Image>, Error> {

@@ -57,11 +57,11 @@ impl Idle {
     /// How long nothing has happened. A daemon that does not answer is not taken for idle.
     async fn idle_for(&mut self) -> Duration {
         let now = Instant::now();
-        if let Some(relays) = &self.relays {
-            if relays.bytes() != self.passed || relays.open() > 0 {
-                self.passed = relays.bytes();
-                self.passed_at = now;
-            }
+        if let Some(relays) = &self.relays
+            && (relays.bytes() != self.passed || relays.open() > 0)
+        {
+            self.passed = relays.bytes();
+            self.passed_at = now;
         }
         let Ok(guest) = self.client.activity().await else { return Duration::ZERO };
         Duration::from_secs_f64(guest.idle_seconds).min(now - self.passed_at)
