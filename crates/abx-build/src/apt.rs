@@ -4,13 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_core::Home;
 use abx_core::host::HostNetwork;
 use abx_isolate::{Bind, RuntimeFile};
 
 use crate::apt_sources::{self, Release};
 use crate::env;
-use crate::job::{Job, Scope};
+use crate::job::{Caches, Job};
 use crate::key::Hasher;
 use crate::network::RUN;
 use crate::view::View;
@@ -29,7 +28,7 @@ const LISTS: &str = "/var/lib/apt/lists";
 /// The job that installs `packages`; `None` where the image has no apt.
 pub(crate) fn install(
     view: &View,
-    home: &Home,
+    caches: &Caches<'_>,
     host: &HostNetwork,
     architecture: &str,
     packages: &[String],
@@ -41,7 +40,7 @@ pub(crate) fn install(
     let install = format!("apt-get {options} install -y --no-install-recommends -- \"$@\"");
     let update = format!("apt-get {options} update\n");
     let mut job = Job::default();
-    add_caches(&mut job, view, home, host, architecture, &Scope::Shared)?;
+    add_caches(&mut job, view, caches, host, architecture)?;
     let script = match job.stamp.as_ref().is_some_and(is_fresh) {
         // Lists may be behind the archive even so: what then fails is tried again with new ones.
         true => format!("if {install}; then exit 0; fi\n{update}{install}"),
@@ -69,17 +68,16 @@ pub(crate) fn options(host: &HostNetwork) -> String {
     format!("{OPTIONS}{bundle}")
 }
 
-/// Gives `job` the lists and downloads of `scope`, and the host's mirrors in place of the image's.
+/// Gives `job` the lists and downloads of `caches`, and the host's mirrors in place of the image's.
 pub(crate) fn add_caches(
     job: &mut Job,
     view: &View,
-    home: &Home,
+    caches: &Caches<'_>,
     host: &HostNetwork,
     architecture: &str,
-    scope: &Scope,
 ) -> io::Result<()> {
     let Sources { release, files, text } = sources_of_host(view, host)?;
-    let cache = scope.cache(home, "apt").join(directory_name(&release, architecture));
+    let cache = caches.of("apt").join(directory_name(&release, architecture));
     for (name, target) in [("archives", CACHE), ("lists", LISTS)] {
         let source = cache.join(name);
         // apt makes `partial` itself, but not the directory of the downloads.

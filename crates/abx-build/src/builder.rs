@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use abx_core::host::HostNetwork;
 use abx_core::{Event, Home, Progress};
-use abx_image::{Image, ImageStore};
-use abx_source::Lineage;
+use abx_image::{Image, ImageStore, Origin};
+use abx_source::{BaseImage, Lineage};
 use abx_spec::Effective;
 
 use crate::error::BuildError;
@@ -112,7 +112,14 @@ impl Builder {
         let members = crate::members(lineage)?;
         let renewals = records::renewals(&self.home, self.no_cache)?;
         let plan = crate::plan(&members, &base, &renewals);
-        let mut build = layer::Build { builder: self, lineage, progress, stop, layers: base.layers.clone() };
+        let mut build = layer::Build {
+            builder: self,
+            lineage,
+            progress,
+            stop,
+            layers: base.layers.clone(),
+            is_foreign: is_foreign(lineage, &base),
+        };
         let mut history = base.config.history.clone();
         let mut steps = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
@@ -130,6 +137,18 @@ impl Builder {
             records::renew(&self.home, &members, &base, &plan.steps)?;
         }
         Ok(Built { image, effective: plan.effective, steps })
+    }
+}
+
+/// Whether an image is anybody's: not made from a distribution's archive, nor one of the official ones, which
+/// have no registry and no owner in their names.
+fn is_foreign(lineage: &Lineage, base: &Image) -> bool {
+    if let BaseImage::Stored { .. } = lineage.base {
+        return true;
+    }
+    match &base.origin {
+        Origin::Archive { .. } => false,
+        Origin::Registry { name, .. } => name.contains('/'),
     }
 }
 

@@ -39,11 +39,11 @@ impl Job {
     }
 
     /// Points the language package tools to caches that are kept between builds.
-    pub(crate) fn with_caches(mut self, home: &Home, scope: &Scope) -> Self {
+    pub(crate) fn with_caches(mut self, caches: &Caches<'_>) -> Self {
         for (tool, variable) in
             [("pip", "PIP_CACHE_DIR"), ("uv", "UV_CACHE_DIR"), ("npm", "npm_config_cache")]
         {
-            let target = self.bind_directory(scope.cache(home, tool), &format!("cache/{tool}"));
+            let target = self.bind_directory(caches.of(tool), &format!("cache/{tool}"));
             env::set(&mut self.env, variable, target);
         }
         for (name, value) in [
@@ -65,20 +65,36 @@ impl Job {
     }
 }
 
-/// Whose downloads a cache holds. A `run` step may write anything into a cache, so it has one of its template
-/// only, and cannot slip a package to others.
+/// Downloads that are kept between builds.
+#[derive(Clone, Debug)]
+pub(crate) struct Caches<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) scope: Scope,
+}
+
+/// Whose downloads they are. What a template brings along (commands, files, packages of anybody) may write
+/// anything into a cache it sees; so such steps, and all on top of them, have caches of their template alone,
+/// and cannot slip a package to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Shared,
     Template(String),
 }
 
-impl Scope {
+impl Caches<'_> {
     /// The directory for the downloads of `tool`.
-    pub(crate) fn cache(&self, home: &Home, tool: &str) -> PathBuf {
-        match self {
-            Self::Shared => home.cache(tool),
-            Self::Template(name) => home.cache("own").join(escape(name)).join(tool),
+    pub(crate) fn of(&self, tool: &str) -> PathBuf {
+        match &self.scope {
+            Scope::Shared => self.home.cache(tool),
+            Scope::Template(name) => self.home.cache("own").join(escape(name)).join(tool),
+        }
+    }
+
+    /// The directory for helper programs that were fetched by way of the image.
+    pub(crate) fn tools(&self) -> PathBuf {
+        match &self.scope {
+            Scope::Shared => self.home.store("tools"),
+            Scope::Template(name) => self.home.store("tools").join("own").join(escape(name)),
         }
     }
 }

@@ -2,19 +2,22 @@
 
 use std::io;
 
-use abx_core::Home;
-
 use crate::env::Env;
-use crate::job::{Job, Scope, program, shell};
+use crate::job::{Caches, Job, program, shell};
 use crate::view::View;
 
 /// The job that installs `packages`; `None` where the image has no npm.
-pub(crate) fn install(view: &View, home: &Home, env: &Env, packages: &[String]) -> io::Result<Option<Job>> {
+pub(crate) fn install(
+    view: &View,
+    caches: &Caches<'_>,
+    env: &Env,
+    packages: &[String],
+) -> io::Result<Option<Job>> {
     if program(view, env, "npm")?.is_none() {
         return Ok(None);
     }
     let argv = shell(view, "npm install --global --loglevel=warn -- \"$@\"", packages)?;
-    Ok(Some(Job { argv, ..Job::default() }.with_caches(home, &Scope::Shared)))
+    Ok(Some(Job { argv, ..Job::default() }.with_caches(caches)))
 }
 
 /// The packages the registry does not have, and npm's line about the first.

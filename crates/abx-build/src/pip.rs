@@ -6,12 +6,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use abx_core::Home;
 use abx_core::host::HostNetwork;
 use abx_isolate::Bind;
 
 use crate::env::{self, Env};
-use crate::job::{Job, Scope, program, shell};
+use crate::job::{Caches, Job, program, shell};
 use crate::network::RUN;
 use crate::view::{View, is_whiteout};
 
@@ -68,18 +67,21 @@ pub(crate) fn uv_fits(packages: &[String], step: &Env, host: &HostNetwork) -> bo
         && step.iter().chain(&host.tool_env).all(|(name, _)| known(name))
 }
 
-/// Where the copy of uv for an image is kept: one for each machine and C library.
-pub(crate) fn uv_path(home: &Home, view: &View, architecture: &str) -> io::Result<PathBuf> {
+/// Where the copy of uv for an image is kept: one for each machine and C library. The shared one serves all,
+/// where it is there.
+pub(crate) fn uv_path(caches: &Caches<'_>, view: &View, architecture: &str) -> io::Result<PathBuf> {
     let musl = view.list("/lib")?.iter().any(|name| name.starts_with("ld-musl"));
     let libc = if musl { "musl" } else { "gnu" };
-    Ok(home.store("tools").join(format!("uv-{architecture}-{libc}")).join("uv"))
+    let name = format!("uv-{architecture}-{libc}");
+    let shared = caches.home.store("tools").join(&name).join("uv");
+    Ok(if shared.exists() { shared } else { caches.tools().join(name).join("uv") })
 }
 
 /// The job that fetches uv into `directory` with the image's pip, or with one that is installed for this job
 /// only: its layer is thrown away. `None` where there is no way to a pip.
 pub(crate) fn fetch_uv(
     view: &View,
-    home: &Home,
+    caches: &Caches<'_>,
     host: &HostNetwork,
     architecture: &str,
     python: &Python,
@@ -97,19 +99,19 @@ pub(crate) fn fetch_uv(
         script = format!(
             "apt-get {options} update\napt-get {options} install -y --no-install-recommends python3-pip\n"
         );
-        crate::apt::add_caches(&mut job, view, home, host, architecture, &Scope::Shared)?;
+        crate::apt::add_caches(&mut job, view, caches, host, architecture)?;
     }
     script += &format!(
         "{interpreter} -m pip install --quiet --no-deps --only-binary :all: --no-compile --target {target}/uv uv"
     );
     job.argv = shell(view, &script, &[])?;
-    Ok(Some(job.with_caches(home, &Scope::Shared)))
+    Ok(Some(job.with_caches(caches)))
 }
 
 /// The job that installs `packages` with uv.
 pub(crate) fn uv_install(
     view: &View,
-    home: &Home,
+    caches: &Caches<'_>,
     env: &Env,
     python: &Python,
     uv: &Path,
@@ -130,7 +132,7 @@ pub(crate) fn uv_install(
         python.interpreter
     );
     job.argv = shell(view, &script, packages)?;
-    job = job.with_caches(home, &Scope::Shared);
+    job = job.with_caches(caches);
     for (pip, uv) in TRANSLATED {
         if let Some(value) = env::get(env, pip).filter(|_| env::get(env, uv).is_none()) {
             env::set(&mut job.env, uv, value);
@@ -140,10 +142,15 @@ pub(crate) fn uv_install(
 }
 
 /// The job that installs `packages` with the image's pip.
-pub(crate) fn pip_install(view: &View, home: &Home, python: &Python, packages: &[String]) -> io::Result<Job> {
+pub(crate) fn pip_install(
+    view: &View,
+    caches: &Caches<'_>,
+    python: &Python,
+    packages: &[String],
+) -> io::Result<Job> {
     let script = format!("{} -m pip install \"$@\"", python.interpreter);
     let argv = shell(view, &script, packages)?;
-    let mut job = Job { argv, ..Job::default() }.with_caches(home, &Scope::Shared);
+    let mut job = Job { argv, ..Job::default() }.with_caches(caches);
     env::set(&mut job.env, "PIP_BREAK_SYSTEM_PACKAGES", "1");
     Ok(job)
 }

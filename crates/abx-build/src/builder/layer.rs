@@ -9,11 +9,13 @@ use abx_core::fs::Lock;
 use abx_core::progress::{Task, Unit, start};
 use abx_core::{Event, Progress, Snippet};
 use abx_image::{LayerId, LayerRecord, StagedLayer};
-use abx_source::Lineage;
+use abx_source::{Lineage, Package, PackageRoot};
 
 use super::{Builder, Outcome};
 use crate::canvas::{Canvas, Owner};
 use crate::error::{BuildError, FailedStep};
+use crate::job::Scope;
+use crate::key::Hasher;
 use crate::setup::{SetupFailure, owner_of};
 use crate::step::{Action, Step};
 use crate::view::View;
@@ -29,6 +31,8 @@ pub(crate) struct Build<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// The layers so far, bottom first, those without effect left out.
     pub(crate) layers: Vec<LayerId>,
+    /// Whether the layers so far hold what a template of anybody brought along.
+    pub(crate) is_foreign: bool,
 }
 
 impl Build<'_> {
@@ -45,6 +49,7 @@ impl Build<'_> {
         if has_effect {
             self.layers.push(step.key.clone());
         }
+        self.is_foreign = self.is_foreign || self.brings_along(step);
         task.finish(if outcome == Outcome::Cached { "cached" } else { "done" });
         Ok((outcome, has_effect))
     }
@@ -64,6 +69,24 @@ impl Build<'_> {
         self.check_stop()?;
         staged.publish(step.key.clone(), &LayerRecord::new(&step.title))?;
         Ok(Outcome::Built)
+    }
+
+    /// Whether a step puts into the image what neither we nor the distribution vouch for.
+    fn brings_along(&self, step: &Step) -> bool {
+        let is_ours = |package: &Package| matches!(package.root, PackageRoot::Embedded(_));
+        let is_plain =
+            matches!(step.action, Action::Setup { .. } | Action::Apt { .. } | Action::Finish { .. });
+        !is_plain && !self.lineage.packages.get(step.member).is_some_and(is_ours)
+    }
+
+    /// Caches for the template of `step` alone, wherever another one of its name comes from.
+    pub(crate) fn own_scope(&self, step: &Step) -> Scope {
+        let place = match self.lineage.packages.get(step.member).map(|package| &package.root) {
+            Some(PackageRoot::Dir(path)) => path.as_os_str().as_encoded_bytes(),
+            _ => b"",
+        };
+        let digest = Hasher::new("place").field(place).hex();
+        Scope::Template(format!("{}-{}", step.template, &digest[..8]))
     }
 
     fn lock(&self, step: &Step) -> Result<Lock, BuildError> {

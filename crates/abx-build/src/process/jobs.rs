@@ -8,7 +8,7 @@ use abx_isolate::RuntimeFile;
 
 use super::Worker;
 use crate::error::BuildError;
-use crate::job::{Job, Scope, shell, shell_file};
+use crate::job::{Caches, Job, Scope, shell, shell_file};
 use crate::network::RUN;
 use crate::pip::Python;
 use crate::step::Action;
@@ -31,7 +31,7 @@ impl Worker<'_> {
                 self.refuse_offline()?;
                 let builder = self.build.builder;
                 let job =
-                    crate::apt::install(&self.view, &builder.home, &builder.host, architecture(), packages);
+                    crate::apt::install(&self.view, &self.caches(), &builder.host, architecture(), packages);
                 let hint = "apt_install is for images of Debian and its relatives; use `run` with the image's own package tool";
                 let job = job.map_err(self.unreadable())?.ok_or_else(|| self.no_tool("apt", hint))?;
                 Ok(prepared(job, format!("apt-get install {}", packages.join(" "))))
@@ -42,7 +42,7 @@ impl Worker<'_> {
             }
             Action::Npm { packages } => {
                 self.refuse_offline()?;
-                let job = crate::npm::install(&self.view, &self.build.builder.home, &self.step.env, packages);
+                let job = crate::npm::install(&self.view, &self.caches(), &self.step.env, packages);
                 let hint = "add `npm` to apt_install, or inherit from `node-web`";
                 let job = job.map_err(self.unreadable())?.ok_or_else(|| self.no_tool("npm", hint))?;
                 Ok(prepared(job, format!("npm install --global {}", packages.join(" "))))
@@ -61,6 +61,15 @@ impl Worker<'_> {
         }
     }
 
+    /// The caches of a package step.
+    fn caches(&self) -> Caches<'_> {
+        let scope = match self.build.is_foreign {
+            true => self.build.own_scope(self.step),
+            false => Scope::Shared,
+        };
+        Caches { home: &self.build.builder.home, scope }
+    }
+
     fn refuse_offline(&self) -> Result<(), BuildError> {
         let (title, template) = (self.step.title.clone(), self.step.template.clone());
         if self.build.builder.offline { Err(BuildError::Offline { title, template }) } else { Ok(()) }
@@ -69,21 +78,14 @@ impl Worker<'_> {
     /// A command of the template's own, with caches of the template's own.
     fn command_job(&self, argv: Vec<String>, text: &str) -> Result<Job, BuildError> {
         let builder = self.build.builder;
-        let scope = Scope::Template(self.step.template.clone());
-        let mut job = Job { argv, ..Job::default() }.with_caches(&builder.home, &scope);
+        let caches = Caches { home: &builder.home, scope: self.build.own_scope(self.step) };
+        let mut job = Job { argv, ..Job::default() }.with_caches(&caches);
         // A program that replaces the system's bundle needs it to be a plain file.
         job.over_system_bundle = !text.contains("ca-certificates");
         let mentions_apt = ["apt-get", "apt ", "aptitude"].iter().any(|word| text.contains(word));
         if mentions_apt && crate::apt::has_apt(&self.view).map_err(self.unreadable())? {
-            crate::apt::add_caches(
-                &mut job,
-                &self.view,
-                &builder.home,
-                &builder.host,
-                architecture(),
-                &scope,
-            )
-            .map_err(self.unreadable())?;
+            crate::apt::add_caches(&mut job, &self.view, &caches, &builder.host, architecture())
+                .map_err(self.unreadable())?;
         }
         Ok(job)
     }
@@ -109,7 +111,7 @@ impl Worker<'_> {
         let words = packages.join(" ");
         let pip = match python.has_pip {
             true => {
-                let job = crate::pip::pip_install(&self.view, &builder.home, &python, packages);
+                let job = crate::pip::pip_install(&self.view, &self.caches(), &python, packages);
                 Some((job.map_err(self.unreadable())?, format!("pip install {words}")))
             }
             false => None,
@@ -121,7 +123,7 @@ impl Worker<'_> {
         match (uv, pip) {
             (Some(uv), pip) => {
                 let env = &self.step.env;
-                let job = crate::pip::uv_install(&self.view, &builder.home, env, &python, &uv, packages);
+                let job = crate::pip::uv_install(&self.view, &self.caches(), env, &python, &uv, packages);
                 let job = job.map_err(self.unreadable())?;
                 let command = format!("uv pip install {words}");
                 Ok(Prepared { job, command, with_pip: pip.map(Box::new) })
@@ -136,7 +138,8 @@ impl Worker<'_> {
     /// Our copy of uv for this image, fetched once; `None` where there is no way to it.
     fn uv(&mut self, python: &Python) -> Result<Option<PathBuf>, BuildError> {
         let home = &self.build.builder.home;
-        let path = crate::pip::uv_path(home, &self.view, architecture()).map_err(self.unreadable())?;
+        let path =
+            crate::pip::uv_path(&self.caches(), &self.view, architecture()).map_err(self.unreadable())?;
         if path.exists() {
             return Ok(Some(path));
         }
@@ -160,7 +163,7 @@ impl Worker<'_> {
         let staging = Staging::new(&parent).map_err(BuildError::state("make", &parent))?;
         let job = crate::pip::fetch_uv(
             &self.view,
-            &builder.home,
+            &self.caches(),
             &builder.host,
             architecture(),
             python,
