@@ -16,8 +16,8 @@ use crate::sys;
 
 /// What of /proc tells about, or changes, the host.
 const HIDDEN_FILES: [&str; 5] = ["kcore", "keys", "timer_list", "sched_debug", "latency_stats"];
-const HIDDEN_DIRECTORIES: [&str; 2] = ["acpi", "scsi"];
-const READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
+const HIDDEN_DIRECTORIES: [&str; 3] = ["acpi", "asound", "scsi"];
+const READ_ONLY: [&str; 6] = ["bus", "dynamic_debug", "fs", "irq", "sys", "sysrq-trigger"];
 /// The same of /sys, which is read-only as a whole.
 const HIDDEN_IN_SYS: [&str; 2] = ["firmware", "devices/virtual/powercap"];
 
