@@ -122,19 +122,22 @@ impl Lab {
         Root::of(template, self)
     }
 
-    /// Docker, its daemon started on first use; or why not.
-    pub(crate) fn docker(&self) -> Result<&Docker, String> {
-        self.docker.get_or_init(|| Docker::start(self)).as_ref().map_err(Clone::clone)
+    /// Docker, its daemon started on first use, and its image of `root`; or why not.
+    pub(crate) fn docker(&self, root: &Root) -> Result<(&Docker, String), String> {
+        let docker = self.docker.get_or_init(|| Docker::start(self)).as_ref().map_err(Clone::clone)?;
+        Ok((docker, docker.image(root).map_err(|failure| failure.to_string())?))
     }
 
-    /// Podman; or why not.
-    pub(crate) fn podman(&self) -> Result<&Podman, String> {
-        self.podman.get_or_init(|| Podman::new(self)).as_ref().map_err(Clone::clone)
+    /// Podman and its image of `root`; or why not.
+    pub(crate) fn podman(&self, root: &Root) -> Result<(&Podman, String), String> {
+        let podman = self.podman.get_or_init(|| Podman::new(self)).as_ref().map_err(Clone::clone)?;
+        Ok((podman, podman.image(root).map_err(|failure| failure.to_string())?))
     }
 
-    /// Buildah; or why not.
-    pub(crate) fn buildah(&self) -> Result<&Buildah, String> {
-        self.buildah.get_or_init(|| Buildah::new(self)).as_ref().map_err(Clone::clone)
+    /// Buildah and its image of `root`; or why not.
+    pub(crate) fn buildah(&self, root: &Root) -> Result<(&Buildah, String), String> {
+        let buildah = self.buildah.get_or_init(|| Buildah::new(self)).as_ref().map_err(Clone::clone)?;
+        Ok((buildah, buildah.image(root).map_err(|failure| failure.to_string())?))
     }
 
     fn furnish(&self) -> Result<(), Failure> {

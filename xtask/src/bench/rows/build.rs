@@ -26,14 +26,7 @@ enum Case {
 pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
     let root = lab.root("python-base")?.with_host_network(lab)?;
     let package = Package::write(lab.folder("package")?)?;
-    let docker = lab.docker().and_then(|docker| {
-        let image = docker.image(&root).map_err(|failure| failure.to_string())?;
-        Ok((docker, image))
-    });
-    let buildah = lab.buildah().and_then(|buildah| {
-        let image = buildah.image(&root).map_err(|failure| failure.to_string())?;
-        Ok((buildah, image))
-    });
+    let (docker, buildah) = (lab.docker(&root), lab.buildah(&root));
     let cases = [Case::Cold, Case::Downloaded, Case::Cached, Case::OneFile];
     cases.into_iter().map(|case| contest(case, lab, &package, &docker, &buildah)).collect()
 }

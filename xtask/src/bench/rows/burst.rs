@@ -56,18 +56,16 @@ pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         }
         Err(reason) => contest.skip("bwrap", reason),
     }
-    match lab.podman() {
-        Ok(podman) => {
-            let image = podman.image(&root)?;
+    match lab.podman(&root) {
+        Ok((podman, image)) => {
             contest.add("podman run --rm", move || {
                 burst((0..CREATES).map(|_| podman.run("none", &["--rm"], &image, &TRUE)))
             });
         }
         Err(reason) => contest.skip("podman", reason),
     }
-    match lab.docker() {
-        Ok(docker) => {
-            let image = docker.image(&root)?;
+    match lab.docker(&root) {
+        Ok((docker, image)) => {
             contest.add("docker run --rm", move || {
                 burst((0..CREATES).map(|_| docker.run("none", &["--rm"], &image, &TRUE)))
             });

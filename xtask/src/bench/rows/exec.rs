@@ -32,18 +32,16 @@ pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
             Err(reason) => contest.skip(name, reason),
         }
     }
-    match lab.podman() {
-        Ok(podman) => {
-            let image = podman.image(&root)?;
+    match lab.podman(&root) {
+        Ok((podman, image)) => {
             quiet(&mut podman.run("none", &["--detach", "--name", "exec"], &image, &SLEEP))?;
             contest
                 .add("podman exec", || Ok(timed(&mut podman.command(&["exec", "exec", TRUE[0]]))?.seconds));
         }
         Err(reason) => contest.skip("podman", reason),
     }
-    match lab.docker() {
-        Ok(docker) => {
-            let image = docker.image(&root)?;
+    match lab.docker(&root) {
+        Ok((docker, image)) => {
             quiet(&mut docker.run("none", &["--detach", "--name", "exec"], &image, &SLEEP))?;
             contest
                 .add("docker exec", || Ok(timed(&mut docker.command(&["exec", "exec", TRUE[0]]))?.seconds));
@@ -53,10 +51,10 @@ pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
 
     let outcome = contest.run(lab.rounds(ROUNDS));
     lab.ours().kill(&id);
-    if let Ok(podman) = lab.podman() {
+    if let Ok((podman, _)) = lab.podman(&root) {
         podman.remove("exec");
     }
-    if let Ok(docker) = lab.docker() {
+    if let Ok((docker, _)) = lab.docker(&root) {
         docker.remove("exec");
     }
     Ok(vec![outcome])

@@ -42,17 +42,15 @@ fn contest(
     let root = lab.root("base")?;
     let mut contest = Contest::new(title, what, Unit::Bytes);
     contest.add("abx", move || idle(measure, || lab.ours().create("base"), |id| lab.ours().kill(id)));
-    match lab.podman() {
-        Ok(podman) => {
-            let image = podman.image(&root)?;
+    match lab.podman(&root) {
+        Ok((podman, image)) => {
             let create = move || quiet(&mut podman.run("none", &["--detach"], &image, &SLEEP));
             contest.add("podman (conmon)", move || idle(measure, &create, |id| podman.remove(id)));
         }
         Err(reason) => contest.skip("podman", reason),
     }
-    match lab.docker() {
-        Ok(docker) => {
-            let image = docker.image(&root)?;
+    match lab.docker(&root) {
+        Ok((docker, image)) => {
             let create = move || quiet(&mut docker.run("none", &["--detach"], &image, &SLEEP));
             contest.add("docker (shim)", move || idle(measure, &create, |id| docker.remove(id)));
         }

@@ -25,9 +25,9 @@ pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         command.arg(&template).args(["--network", "none", "--rm", "--", TRUE[0]]);
         Ok(timed(&mut command)?.seconds)
     });
-    match lab.docker() {
-        Ok(docker) => {
-            package.write_dockerfile(&docker.image(&root)?)?;
+    match lab.docker(&root) {
+        Ok((docker, image)) => {
+            package.write_dockerfile(&image)?;
             let context = package.context();
             contest.add("docker build, run --rm", move || {
                 let arguments = ["build", "--quiet", "--network", "host", "--tag", "bench"];

@@ -81,16 +81,14 @@ fn detached(lab: &Lab, root: &Root) -> Result<Outcome, Failure> {
             Err(reason) => contest.skip(name, reason),
         }
     }
-    match lab.podman() {
-        Ok(podman) => {
-            let image = podman.image(root)?;
+    match lab.podman(root) {
+        Ok((podman, image)) => {
             contest.add("podman run --detach, exec", move || podman_detached(podman, &image));
         }
         Err(reason) => contest.skip("podman", reason),
     }
-    match lab.docker() {
-        Ok(docker) => {
-            let image = docker.image(root)?;
+    match lab.docker(root) {
+        Ok((docker, image)) => {
             contest.add("docker run --detach, exec", move || docker_detached(docker, &image));
         }
         Err(reason) => contest.skip("docker", reason),
@@ -141,9 +139,8 @@ fn add_podman<'a>(
     root: &Root,
     network: &'static str,
 ) -> Result<(), Failure> {
-    match lab.podman() {
-        Ok(podman) => {
-            let image = podman.image(root)?;
+    match lab.podman(root) {
+        Ok((podman, image)) => {
             contest.add("podman run --rm", move || {
                 Ok(timed(&mut podman.run(network, &["--rm"], &image, &TRUE))?.seconds)
             });
@@ -159,9 +156,8 @@ fn add_docker<'a>(
     root: &Root,
     network: &'static str,
 ) -> Result<(), Failure> {
-    match lab.docker() {
-        Ok(docker) => {
-            let image = docker.image(root)?;
+    match lab.docker(root) {
+        Ok((docker, image)) => {
             contest.add("docker run --rm", move || {
                 Ok(timed(&mut docker.run(network, &["--rm"], &image, &TRUE))?.seconds)
             });
