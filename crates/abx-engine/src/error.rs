@@ -117,7 +117,12 @@ impl Fault for EngineError {
                         .into(),
                 ]
             }
-            Self::State { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            Self::State { source, .. }
+                if matches!(
+                    source.kind(),
+                    std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
                 vec!["run as root (sudo), or set ABX_HOME to a folder you may write".into()]
             }
             Self::NoSpace { .. } => vec!["free some space, or set ABX_HOME to a larger disk".into()],

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::mount::FsOpenFlags;
 
 use crate::cgroup::{self, Cgroups, Controller, Layout, Version};
-use crate::error::{Feature, IsolateError};
+use crate::error::{Feature, IsolateError, SystemError};
 use crate::launch::Ids;
 use crate::network;
 use crate::userns;
@@ -47,6 +47,19 @@ pub fn host_report() -> Vec<Check> {
         check(Feature::IpForwarding, usable("/proc/sys/net/ipv4/ip_forward")),
         check(Feature::ForwardPolicy, forward_policy()),
     ]
+}
+
+/// Whether this process may make sandboxes at all: a look that costs nothing, to be had before work is done for one.
+///
+/// # Errors
+/// E2011 without root, or for a root that may not make namespaces.
+pub fn require_root() -> Result<(), IsolateError> {
+    let may_make_namespaces = rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::SYS_ADMIN));
+    if rustix::process::geteuid().is_root() && may_make_namespaces {
+        return Ok(());
+    }
+    Err(IsolateError::Lacks { feature: Feature::Root, source: SystemError::from(Errno::PERM) })
 }
 
 type Found = Result<String, String>;

@@ -46,7 +46,7 @@ mod sys;
 mod userns;
 
 pub use cgroup::{Cgroups, Stats};
-pub use doctor::{Check, Leftover, host_report, leftovers, remove};
+pub use doctor::{Check, Leftover, host_report, leftovers, remove, require_root};
 pub use error::{Feature, IsolateError, SystemError};
 pub use launch::{Bind, Ids, Launch, Limits, Network, Process, Root, RuntimeFile, Upper};
 pub use network::{Addresses, interface_name, remove_table};

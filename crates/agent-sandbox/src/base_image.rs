@@ -45,15 +45,26 @@ async fn named(
         return Ok(image);
     }
     let path = context.home.store("locks").join(format!("base-{}", escape(name)));
-    let lock = tokio::task::spawn_blocking(move || Lock::exclusive(&path).map_err(Error::home));
-    let _lock = lock.await.map_err(|error| Error::home(std::io::Error::other(error)))??;
+    let _lock = lock(path).await?;
     // Another process may have fetched it while we waited.
     if let Some(image) = known(context, store, name)?.filter(|_| !options.no_cache) {
         return Ok(image);
     }
     let image = fetch(context, store, name, options, progress).await?;
-    write_atomic(&record(context, name), image.id.0.as_bytes()).map_err(Error::home)?;
+    let record = record(context, name);
+    write_atomic(&record, image.id.0.as_bytes()).map_err(Error::state(&record))?;
     Ok(image)
+}
+
+/// Waits beside the runtime: another process may hold it for as long as a bootstrap takes.
+async fn lock(path: PathBuf) -> Result<Lock, Error> {
+    let wait = {
+        let path = path.clone();
+        move || Lock::exclusive(&path)
+    };
+    let taken =
+        tokio::task::spawn_blocking(wait).await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+    taken.map_err(Error::state(&path))
 }
 
 async fn fetch(

@@ -36,7 +36,7 @@ impl Context {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let user_home = var("HOME").map(PathBuf::from);
         let home = match var("ABX_HOME") {
-            Some(home) => std::path::absolute(PathBuf::from(home)).map_err(Error::home)?,
+            Some(home) => std::path::absolute(PathBuf::from(home)).map_err(Error::working_directory)?,
             None => user_home.as_ref().ok_or(Error::NoHome)?.join(".sandbox"),
         };
         let settings_file = user_home.as_ref().map(|home| home.join(".abx/config.toml"));
@@ -50,7 +50,7 @@ impl Context {
             home: Home::new(home),
             settings,
             host,
-            cwd: std::env::current_dir().map_err(Error::home)?,
+            cwd: std::env::current_dir().map_err(Error::working_directory)?,
             user_home,
             // The running file itself, even when another version has been installed over it since.
             exe: PathBuf::from("/proc/self/exe"),

@@ -1,5 +1,6 @@
 //! One error for the whole product: whichever stage failed answers.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use abx_core::{Code, Fault, Snippet};
@@ -20,10 +21,14 @@ pub enum Error {
     Engine(#[from] abx_engine::EngineError),
     #[error(transparent)]
     Client(#[from] abx_client::ClientError),
+    #[error(transparent)]
+    Isolate(#[from] abx_isolate::IsolateError),
     #[error("the home folder is not known")]
     NoHome,
-    #[error("cannot tell where the state is")]
-    Home { source: std::io::Error },
+    #[error("cannot tell where the working directory is")]
+    WorkingDirectory { source: std::io::Error },
+    #[error("cannot use {}", path.display())]
+    State { path: PathBuf, source: std::io::Error },
     #[error("cannot read {}", path.display())]
     SettingsUnreadable { path: PathBuf, source: std::io::Error },
     #[error("settings: {message}")]
@@ -39,8 +44,13 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn home(source: std::io::Error) -> Self {
-        Self::Home { source }
+    pub(crate) fn working_directory(source: std::io::Error) -> Self {
+        Self::WorkingDirectory { source }
+    }
+
+    pub(crate) fn state(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::State { path, source }
     }
 
     /// A settings file that does not parse, with the place its error names.
@@ -71,8 +81,17 @@ impl Error {
             Self::Build(error) => Some(error),
             Self::Engine(error) => Some(error),
             Self::Client(error) => Some(error),
+            Self::Isolate(error) => Some(error),
             _ => None,
         }
+    }
+}
+
+fn state_code(error: &std::io::Error) -> Code {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Code::FilePermission,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Code::FileSize,
+        _ => Code::CreateFailed,
     }
 }
 
@@ -83,6 +102,7 @@ impl Fault for Error {
                 Code::SpecInvalid
             }
             Self::NoLocalTemplate { .. } => Code::TemplateNotFound,
+            Self::State { source, .. } => state_code(source),
             Self::BaseImage { .. } => Code::BaseImage,
             _ => self.inner().map_or(Code::CreateFailed, Fault::code),
         }
@@ -95,6 +115,10 @@ impl Fault for Error {
                 vec!["`abx template list` shows what there is; `abx template build` makes one".into()]
             }
             Self::BaseImage { hints, .. } => hints.clone(),
+            Self::State { source, .. } => match state_code(source) {
+                Code::FileSize => vec!["free some space, or set ABX_HOME to a larger disk".into()],
+                _ => vec!["set ABX_HOME to a folder you may write".into()],
+            },
             _ => self.inner().map(Fault::hints).unwrap_or_default(),
         }
     }

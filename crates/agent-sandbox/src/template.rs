@@ -70,6 +70,8 @@ pub(crate) async fn build_lineage(
     options: BuildOptions,
     progress: &dyn Progress,
 ) -> Result<Built, Error> {
+    // Before a byte is fetched for nothing.
+    abx_isolate::require_root()?;
     let store = context.store();
     let base = crate::base_image::base_image(context, &store, &lineage.base, options, progress).await?;
     let builder = Builder {
