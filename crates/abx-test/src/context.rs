@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-use crate::{LiveSandbox, Ran, run};
+use crate::{LiveSandbox, Ran, run, skip};
 
 /// The variables that say how this machine reaches package archives; everything else of the caller's environment is
 /// kept from the program.
@@ -68,7 +68,7 @@ impl TestContext {
     /// machine cannot do that.
     pub fn shared(program: Program) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: sandboxes need root here");
+            skip("sandboxes need root");
             return None;
         }
         let context = Self::new(program, Some(shared_state(program)));
@@ -76,7 +76,7 @@ impl TestContext {
         match PREPARED.get_or_init(|| prepare(&context)) {
             Ok(()) => Some(context),
             Err(reason) => {
-                eprintln!("skipped: {reason}");
+                skip(reason);
                 None
             }
         }

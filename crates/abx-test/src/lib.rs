@@ -14,6 +14,6 @@ mod sandbox;
 mod terminal;
 
 pub use context::{Program, TestContext};
-pub use run::{Ran, run, wait_until};
+pub use run::{Ran, run, skip, wait_until};
 pub use sandbox::LiveSandbox;
 pub use terminal::Terminal;

@@ -6,9 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+
+/// The longest the program may say nothing of what is expected.
+const PATIENCE: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
 
 /// A terminal with a program in its foreground, which ends with it.
 #[derive(Debug)]
@@ -62,6 +66,9 @@ impl Terminal {
     }
 
     /// Reads on until `text` has been shown, forgets everything up to it, and returns what came before.
+    ///
+    /// # Panics
+    /// It is not shown within 20 seconds, or the program ends before.
     #[track_caller]
     pub fn expect(&mut self, text: &str) -> String {
         let mut bytes = [0; 4096];
@@ -71,10 +78,17 @@ impl Terminal {
                 self.seen.drain(..at + text.len());
                 return before;
             }
+            assert!(self.has_output(), "no `{text}` in {:?}", self.seen);
             let length = self.main.read(&mut bytes).unwrap_or(0);
             assert!(length > 0, "no `{text}` in {:?}", self.seen);
             self.seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
         }
+    }
+
+    /// Whether there is something to read, soon.
+    fn has_output(&self) -> bool {
+        let mut ready = [PollFd::new(&self.main, PollFlags::IN)];
+        poll(&mut ready, Some(&PATIENCE)).is_ok_and(|count| count > 0)
     }
 
     /// Changes its size.
@@ -89,8 +103,9 @@ impl Terminal {
     }
 
     /// Waits for the program's end; its status.
+    #[track_caller]
     pub fn wait(&mut self) -> Option<i32> {
-        self.child.wait().expect("wait").code()
+        crate::wait_until("the program's end", || self.child.try_wait().expect("wait")).code()
     }
 }
 
