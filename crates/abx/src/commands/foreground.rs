@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use abx_client::{Exit, ProcessRequest};
+use abx_core::Code;
 use agent_sandbox::Sandbox;
 use serde::Serialize;
 
@@ -65,7 +66,7 @@ pub(super) fn shell(sandbox: &Sandbox, attach: AttachOptions) -> Job {
 /// # Errors
 /// It did not start: what the caller reports as 125.
 pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, job: Job) -> Result<u8, Failure> {
-    let attach_options = job.attach;
+    let (attach_options, time) = (job.attach, job.timeout);
     let kills_before = sandbox.memory_kills();
     let process = match sandbox.client().start(request(job)).await {
         Ok(process) => process,
@@ -79,7 +80,13 @@ pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, job: Job) -> Result<u8, 
     let mut output = if json { Output::capture() } else { Output::pass().map_err(Failure::Output)? };
     let outcome = match attach(process, attach_options, &mut output).await {
         Err(Failure::Fault(fault)) => {
-            Failure::Fault(fault).report(&edge.printer, true);
+            let failure = match time {
+                Some(seconds) if fault.code() == Code::ExecTimeout => {
+                    EdgeError::CommandTimeout { seconds }.into()
+                }
+                _ => Failure::Fault(fault),
+            };
+            failure.report(&edge.printer, true);
             return Ok(KILLED);
         }
         outcome => outcome?,

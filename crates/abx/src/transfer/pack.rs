@@ -1,4 +1,4 @@
-//! A folder of this machine as a tar stream.
+//! A folder or a file of this machine as a tar stream.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -31,6 +31,16 @@ pub(super) fn pack(root: &Path, out: impl Write) -> Result<Vec<String>, Transfer
         }
     }
     builder.into_inner().map(|_| skipped).map_err(TransferError::local("send", root))
+}
+
+/// Writes one file by that name.
+pub(super) fn pack_file(path: &Path, name: &str, out: impl Write) -> Result<Vec<String>, TransferError> {
+    let failed = || TransferError::local("send", path);
+    // The file itself, where `path` is a link to it.
+    let file = path.canonicalize().map_err(failed())?;
+    let mut builder = Builder::new(out);
+    append(&mut builder, &file, Path::new(name)).map_err(failed())?;
+    builder.into_inner().map(|_| Vec::new()).map_err(failed())
 }
 
 enum Appended {

@@ -1,4 +1,5 @@
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use abx_client::{Client, ClientError, FileType};
@@ -9,7 +10,10 @@ use tokio::net::unix::pipe::Receiver;
 use super::counted::Counted;
 use super::{TransferError, Transferred, pack};
 
-/// Copies a file or folder into a sandbox; it belongs to the sandbox's user there.
+/// The mode a file gets inside that comes as bytes alone.
+const PLAIN: u32 = 0o644;
+
+/// Copies a file or folder into a sandbox; it keeps its modes and belongs to the sandbox's user there.
 pub(crate) async fn upload(
     client: &Client,
     source: &Path,
@@ -19,7 +23,10 @@ pub(crate) async fn upload(
     let metadata = std::fs::metadata(source).map_err(TransferError::local("read", source))?;
     let path = target(client, source, destination).await?;
     if metadata.is_dir() {
-        upload_folder(client, source, path, progress).await
+        let root = source.to_owned();
+        upload_archive(client, source, path, move |out| pack::pack(&root, out), progress).await
+    } else if metadata.is_file() && metadata.permissions().mode() & 0o777 != PLAIN {
+        upload_with_mode(client, source, path, progress).await
     } else if metadata.is_file() {
         upload_file(client, source, metadata.len(), path, progress).await
     } else {
@@ -66,20 +73,38 @@ async fn upload_file(
     Ok(Transferred { path, bytes, skipped: Vec::new() })
 }
 
-async fn upload_folder(
+/// A file that is not plain, a program say: an archive keeps its mode.
+async fn upload_with_mode(
     client: &Client,
     source: &Path,
     path: String,
     progress: &dyn Progress,
 ) -> Result<Transferred, TransferError> {
+    let (folder, name) = match path.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some((folder, name)) => (folder, name),
+        None => (".", path.as_str()),
+    };
+    let (file, folder, name) = (source.to_owned(), folder.to_owned(), name.to_owned());
+    let packing = move |out| pack::pack_file(&file, &name, out);
+    Ok(Transferred { path, ..upload_archive(client, source, folder, packing, progress).await? })
+}
+
+/// Sends what `pack` writes to be laid down in the folder `path`.
+async fn upload_archive(
+    client: &Client,
+    source: &Path,
+    path: String,
+    pack: impl FnOnce(File) -> Result<Vec<String>, TransferError> + Send + 'static,
+    progress: &dyn Progress,
+) -> Result<Transferred, TransferError> {
     let (reader, writer) = super::pipe(source)?;
     let reader = Receiver::from_owned_fd(reader).map_err(TransferError::local("read", source))?;
-    let root = source.to_owned();
-    let packing = tokio::task::spawn_blocking(move || pack::pack(&root, File::from(writer)));
+    let packing = tokio::task::spawn_blocking(move || pack(File::from(writer)));
     let task = progress::start(progress, format!("upload {}", source.display()), None, Unit::Bytes);
     let mut bytes = 0;
     let sent = client.archive_in(Counted::new(reader, &task, &mut bytes), &path, None).await;
-    // A folder that cannot be read is the cause of an archive that ends early; a daemon that refuses is the cause
+    // A source that cannot be read is the cause of an archive that ends early; a daemon that refuses is the cause
     // of a pipe that nobody reads.
     let (report, mut skipped) = match (sent, super::joined(packing, source).await) {
         (Ok(report), packed) => (report, packed?),
