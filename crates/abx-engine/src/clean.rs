@@ -4,12 +4,13 @@
 //! falls with the last process that holds it. So this is safe beside running creates.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use abx_core::Home;
 use abx_core::fs::{Lock, replace, sweep_staging};
 use abx_isolate::Leftover;
 
+use crate::create::making;
 use crate::registry::{dir_of, entries, is_live};
 use crate::{EndReason, Ended, EngineError, Record, SandboxId};
 
@@ -98,43 +99,49 @@ fn remember(home: &Home, ended: &Ended) {
     if let Ok(json) = serde_json::to_vec(ended) {
         let _ = replace(&dir.join(format!("{}.json", ended.id)), &json);
     }
-    let Ok(entries) = std::fs::read_dir(&dir) else { return };
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    // Counted first: most ends need no further look at the files.
-    if paths.len() > REMEMBERED + REMEMBERED / 4 {
-        paths.sort_by_key(|path| {
-            path.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
-        });
-        for path in &paths[..paths.len() - REMEMBERED] {
-            let _ = std::fs::remove_file(path);
-        }
+    // One end in many looks at all of them.
+    if ended.id.as_str().ends_with(['a', 'b']) {
+        forget_oldest(&dir);
     }
 }
 
-/// Entries that were about to appear or to vanish when their process ended. One without a lock file may be a
-/// creator's that has just begun, so it must be a little old.
+fn forget_oldest(dir: &Path) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH));
+    for path in &paths[..paths.len().saturating_sub(REMEMBERED)] {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Entries that were about to appear or to vanish when their process ended.
 fn hidden_entries(home: &Home, remove: bool) -> Result<Vec<String>, EngineError> {
-    const YOUNG: Duration = Duration::from_secs(2);
     let dir = home.sandboxes();
-    let Ok(entries) = std::fs::read_dir(&dir) else { return Ok(Vec::new()) };
+    if !dir.exists() {
+        return Ok(Vec::new());
+    }
+    // Whoever makes an entry has locked it before we get this.
+    let _nobody_makes_one = Lock::exclusive(&making(home)).map_err(EngineError::state(&dir))?;
+    let entries = std::fs::read_dir(&dir).map_err(EngineError::state(&dir))?;
     let mut left = Vec::new();
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let lock = path.join("lock");
-        let is_dead = !Lock::is_held(&lock) && (lock.exists() || age(&path) > YOUNG);
-        if is_hidden && is_dead {
+        if is_hidden && path.is_dir() && !Lock::is_held(&path.join("lock")) {
             left.push(format!("half an entry, {}", path.display()));
             if remove {
-                std::fs::remove_dir_all(&path).map_err(EngineError::state(&path))?;
+                remove_directory(&path).map_err(EngineError::state(&path))?;
             }
         }
     }
     Ok(left)
 }
 
-fn age(path: &Path) -> Duration {
-    let modified = path.symlink_metadata().and_then(|meta| meta.modified());
-    modified.ok().and_then(|then| SystemTime::now().duration_since(then).ok()).unwrap_or_default()
+/// Removes a directory that its own monitor may be removing at the same time.
+fn remove_directory(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
 }
 
 /// Half-made layers, images and disks.

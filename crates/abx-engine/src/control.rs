@@ -11,7 +11,7 @@ use abx_isolate::Cgroups;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::registry::{dir_of, is_live};
+use crate::registry::{dir_of, is_live, until_dead};
 use crate::{EndReason, EngineError, Record, SandboxId};
 
 /// A request to the monitor.
@@ -42,12 +42,7 @@ pub async fn kill(home: &Home, id: &SandboxId) -> Result<(), EngineError> {
         end_monitor(&dir).await?;
     }
     // The answer comes a moment before the lock falls.
-    for _ in 0..500 {
-        if !is_live(&dir) {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until_dead(&dir, Duration::from_secs(1)).await;
     crate::clean::remove_dead(home, id, Some(EndReason::Killed));
     Ok(())
 }

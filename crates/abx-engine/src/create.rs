@@ -5,7 +5,9 @@ use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use abx_core::fs::Lock;
 use abx_core::{Code, Fault, Home};
@@ -24,6 +26,9 @@ pub struct Engine {
     /// The executable that serves as monitor: it must call [`monitor::main`] for [`monitor::ENTRY`].
     pub exe: PathBuf,
 }
+
+/// How long a monitor may take to clean up after a sandbox that did not get ready.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the monitor says once, on its report pipe.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,6 +59,8 @@ pub async fn create(engine: &Engine, settings: &SandboxSettings) -> Result<Recor
         Err(source) => Err(EngineError::Monitor { source }),
     };
     if result.is_err() {
+        // The monitor tells first and cleans up then.
+        registry::until_dead(&dir, PATIENCE).await;
         crate::clean::remove_dead(&engine.home, &id, None);
     }
     result
@@ -64,16 +71,20 @@ pub async fn create(engine: &Engine, settings: &SandboxSettings) -> Result<Recor
 fn make_entry(home: &Home, id: &SandboxId) -> Result<(PathBuf, Lock), EngineError> {
     let hidden = home.sandboxes().join(format!(".{id}"));
     let failed = || EngineError::state(&hidden);
-    std::fs::create_dir_all(home.sandboxes()).map_err(failed())?;
+    // Clean-up looks at hidden entries only while nobody makes one.
+    let _making = Lock::shared(&making(home)).map_err(failed())?;
     let private =
         std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(&hidden);
     private.map_err(failed())?;
-    // Locked before it has its name: a `lock` that nobody holds is always a dead one's.
-    let lock = Lock::exclusive(&hidden.join("lock.new")).map_err(failed())?;
-    std::fs::rename(hidden.join("lock.new"), hidden.join("lock")).map_err(failed())?;
+    let lock = Lock::exclusive(&hidden.join("lock")).map_err(failed())?;
     let dir = registry::dir_of(home, id);
     std::fs::rename(&hidden, &dir).map_err(failed())?;
     Ok((dir, lock))
+}
+
+/// The lock that is shared by those who make an entry.
+pub(crate) fn making(home: &Home) -> PathBuf {
+    home.sandboxes().join(".making")
 }
 
 /// A name is taken by a lock that the monitor holds as long as it lives.
@@ -126,10 +137,17 @@ fn spawn_monitor(
             Ok(())
         });
     }
-    let mut child = command.spawn()?;
-    // A long-lived caller must not collect zombies; the thread costs nothing in a short one.
-    std::thread::Builder::new().name("abx-reaper".into()).stack_size(64 << 10).spawn(move || child.wait())?;
+    reap_later(command.spawn()?);
     Ok(())
+}
+
+/// Keeps the monitor until it has ended, so that a long-lived caller collects no zombies: each start reaps those
+/// that have ended since the last.
+fn reap_later(monitor: Child) {
+    static MONITORS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+    let mut monitors = MONITORS.lock().unwrap_or_else(PoisonError::into_inner);
+    monitors.retain_mut(|monitor| matches!(monitor.try_wait(), Ok(None)));
+    monitors.push(monitor);
 }
 
 async fn read_report(pipe: OwnedFd, dir: &Path) -> Result<Record, EngineError> {

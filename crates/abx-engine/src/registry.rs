@@ -1,6 +1,7 @@
 //! Which sandboxes there are.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use abx_core::Home;
 use abx_core::fs::Lock;
@@ -84,6 +85,15 @@ pub(crate) fn entries(home: &Home) -> Result<Vec<(SandboxId, PathBuf)>, EngineEr
 /// Whether the monitor (or the creator, before it) still holds the lock. The lock is never taken by asking.
 pub(crate) fn is_live(dir: &Path) -> bool {
     Lock::is_held(&dir.join("lock"))
+}
+
+/// Waits until a monitor that is about to end has ended, but not for ever.
+pub(crate) async fn until_dead(dir: &Path, patience: Duration) {
+    const PAUSE: Duration = Duration::from_millis(2);
+    let end = tokio::time::Instant::now() + patience;
+    while is_live(dir) && tokio::time::Instant::now() < end {
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 fn found(dir: PathBuf) -> Option<Found> {
