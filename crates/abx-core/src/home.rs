@@ -10,7 +10,7 @@
 //!     lineages/<name>/<tag>.json     the template files behind that image
 //!     blobs/sha256/<hex>             blobs as they came from a registry
 //!     cache/{apt,pip,uv,npm,debs}/   downloads kept between builds, never in an image
-//!     disks/<MB>.ext4                formatted, empty disks to copy for new sandboxes
+//!     disks/                         empty disks for new sandboxes (see abx-engine)
 //!     tools/                         helper programs by digest (the guest daemon, uv)
 //!     staging/                       half-made entries; each is locked by its maker
 //!     locks/                         one file a lock

@@ -108,7 +108,9 @@ fn remember(home: &Home, ended: &Ended) {
 fn forget_oldest(dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH));
+    paths.sort_by_key(|path| {
+        path.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    });
     for path in &paths[..paths.len().saturating_sub(REMEMBERED)] {
         let _ = std::fs::remove_file(path);
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use abx_core::Home;
 use abx_isolate::Cgroups;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -37,12 +38,12 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// Ends a sandbox; returns when nothing of it is left. Works when its monitor hangs or is gone, too.
 pub async fn kill(home: &Home, id: &SandboxId) -> Result<(), EngineError> {
     let dir = dir_of(home, id);
-    let answer = tokio::time::timeout(PATIENCE, ask(&dir, Request::Kill)).await;
-    if !matches!(answer, Ok(Ok(_))) && is_live(&dir) {
-        end_monitor(&dir).await?;
+    // No answer comes from a monitor that is ending already, or that hangs.
+    let _ = tokio::time::timeout(PATIENCE, ask(&dir, Request::Kill)).await;
+    if !until_dead(&dir, PATIENCE / 3).await {
+        end_monitor(&dir);
+        until_dead(&dir, PATIENCE / 3).await;
     }
-    // The answer comes a moment before the lock falls.
-    until_dead(&dir, Duration::from_secs(1)).await;
     crate::clean::remove_dead(home, id, Some(EndReason::Killed));
     Ok(())
 }
@@ -81,17 +82,10 @@ async fn ask(dir: &Path, request: Request) -> std::io::Result<Answer> {
 }
 
 /// Ends a monitor that does not answer. Its pid is its own as long as it holds the lock.
-async fn end_monitor(dir: &Path) -> Result<(), EngineError> {
-    let Some(pid) =
-        Record::read(dir).and_then(|record| rustix::process::Pid::from_raw(record.monitor.cast_signed()))
-    else {
-        return Ok(());
-    };
-    let Ok(pidfd) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) else {
-        return Ok(());
-    };
+fn end_monitor(dir: &Path) {
+    let pid = Record::read(dir).and_then(|record| Pid::from_raw(record.monitor.cast_signed()));
+    let Some(Ok(pidfd)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else { return };
     if is_live(dir) {
-        let _ = rustix::process::pidfd_send_signal(pidfd, rustix::process::Signal::KILL);
+        let _ = pidfd_send_signal(pidfd, Signal::KILL);
     }
-    Ok(())
 }

@@ -1,7 +1,14 @@
 //! The writable disk of a sandbox: an ext4 image whose size is the limit.
 //!
-//! Formatting takes some 15 ms, so each size is formatted once (`store/disks/<MB>.ext4`) and its few blocks of
-//! metadata are copied for each sandbox; everything else of the file is a hole.
+//! Formatting takes some 15 ms, so each size is formatted once and its few blocks of metadata are copied for each
+//! sandbox; everything else of the file is a hole. Attaching a file to a loop device syncs it, which waits for the
+//! host's disk, so copies are made and synced beforehand, by the monitors of running sandboxes, and a new sandbox
+//! takes one by renaming it.
+//!
+//! ```text
+//! store/disks/<MB>-v<FORMAT>/formatted     the one to copy
+//! store/disks/<MB>-v<FORMAT>/ready-<n>     copies to take
+//! ```
 
 use std::fs::File;
 use std::io;
@@ -16,20 +23,61 @@ use rustix::io::Errno;
 
 use crate::EngineError;
 
+/// Copies kept ready of each size.
+const READY: usize = 12;
+
 /// Makes `target` a fresh, empty disk of `size` MB.
 pub fn create(home: &Home, size: u64, target: &Path) -> Result<(), EngineError> {
-    let template = formatted(home, size)?;
-    copy_sparse(&template, target).map_err(EngineError::state(target))
+    let dir = directory(home, size);
+    let taken = (0..READY).any(|number| std::fs::rename(ready(&dir, number), target).is_ok());
+    if taken {
+        return Ok(());
+    }
+    let formatted = formatted(home, size)?;
+    copy_sparse(&formatted, target).map_err(EngineError::state(target))
 }
+
+/// Makes up for what was taken. Meant for a moment when nobody waits; one process at a time does it, and what it
+/// cannot do is left for the next.
+pub fn refill(home: &Home, size: u64) {
+    let dir = directory(home, size);
+    let Ok(Some(_alone)) = Lock::try_exclusive(&dir.join("refill.lock")) else { return };
+    let formatted = dir.join(FORMATTED);
+    for path in (0..READY).map(|number| ready(&dir, number)).filter(|path| !path.exists()) {
+        if make_ready(&formatted, &dir.join("refill.new"), &path).is_err() {
+            return;
+        }
+    }
+}
+
+fn make_ready(formatted: &Path, temporary: &Path, path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    copy_sparse(formatted, temporary)?;
+    File::open(temporary)?.sync_all()?;
+    std::fs::rename(temporary, path)
+}
+
+fn directory(home: &Home, size: u64) -> PathBuf {
+    home.store("disks").join(format!("{size}-v{FORMAT}"))
+}
+
+fn ready(dir: &Path, number: usize) -> PathBuf {
+    dir.join(format!("ready-{number}"))
+}
+
+const FORMATTED: &str = "formatted";
 
 /// The formatted disk of that size, made where absent.
 fn formatted(home: &Home, size: u64) -> Result<PathBuf, EngineError> {
-    let path = home.store("disks").join(format!("{size}-v{FORMAT}.ext4"));
+    let dir = directory(home, size);
+    let path = dir.join(FORMATTED);
     if path.exists() {
         return Ok(path);
     }
-    let lock = home.store("locks").join(format!("disk-{size}"));
-    let _lock = Lock::exclusive(&lock).map_err(EngineError::state(&lock))?;
+    let _lock = Lock::exclusive(&dir.join("format.lock")).map_err(EngineError::state(&dir))?;
     if path.exists() {
         return Ok(path);
     }
@@ -93,5 +141,35 @@ fn copy_sparse(from: &Path, to: &Path) -> io::Result<()> {
             }
             position += read as u64;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::print_stderr, reason = "a skipped test says why")]
+    fn a_disk_is_sparse_and_its_own_and_ready_ones_are_taken_first() {
+        if Command::new("mkfs.ext4").arg("-V").output().is_err() {
+            eprintln!("skipped: mkfs.ext4 is not installed");
+            return;
+        }
+        let root = tempfile::tempdir().expect("tempdir");
+        let home = Home::new(root.path());
+        create(&home, 256, &root.path().join("a")).expect("a copy");
+        refill(&home, 256);
+        let dir = directory(&home, 256);
+        assert!((0..READY).all(|number| ready(&dir, number).exists()));
+        create(&home, 256, &root.path().join("b")).expect("a ready one");
+        assert!(!ready(&dir, 0).exists());
+        refill(&home, 256);
+        assert!(ready(&dir, 0).exists());
+        let [a, b] = ["a", "b"].map(|name| root.path().join(name).metadata().expect("disk"));
+        assert_eq!((a.len(), b.len()), (256 << 20, 256 << 20));
+        assert!(a.blocks() * 512 < 1 << 20 && b.blocks() * 512 < 1 << 20);
+        assert_ne!(a.ino(), b.ino());
     }
 }

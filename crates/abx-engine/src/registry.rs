@@ -87,13 +87,17 @@ pub(crate) fn is_live(dir: &Path) -> bool {
     Lock::is_held(&dir.join("lock"))
 }
 
-/// Waits until a monitor that is about to end has ended, but not for ever.
-pub(crate) async fn until_dead(dir: &Path, patience: Duration) {
+/// Waits until a monitor that is about to end has ended, but not for ever; whether it has.
+pub(crate) async fn until_dead(dir: &Path, patience: Duration) -> bool {
     const PAUSE: Duration = Duration::from_millis(2);
     let end = tokio::time::Instant::now() + patience;
-    while is_live(dir) && tokio::time::Instant::now() < end {
+    while is_live(dir) {
+        if tokio::time::Instant::now() >= end {
+            return false;
+        }
         tokio::time::sleep(PAUSE).await;
     }
+    true
 }
 
 fn found(dir: PathBuf) -> Option<Found> {

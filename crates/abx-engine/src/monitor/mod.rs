@@ -14,15 +14,17 @@ mod supervise;
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use abx_core::Fault;
+use abx_core::{Fault, Home};
 use abx_isolate::Running;
 
 use crate::create::Report;
 use crate::record::now;
-use crate::{EndReason, EngineError, Health, PortMapping, Record, State};
+use crate::{EndReason, EngineError, Health, PortMapping, Record, State, disk};
 use inherited::Inherited;
 use plan::Plan;
+use supervise::End;
 
 /// First argument of the executable when it serves as a monitor.
 pub const ENTRY: &str = "__monitor";
@@ -43,11 +45,15 @@ pub fn main() -> ExitCode {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let reason = match runtime {
-        Ok(runtime) => runtime.block_on(live(&mut inherited, &running, plan, &mut record)),
+    let end = match runtime {
+        Ok(runtime) => {
+            let end = runtime.block_on(live(&mut inherited, &running, plan, &mut record));
+            runtime.shutdown_background();
+            end
+        }
         Err(source) => {
             report(&mut inherited, &Report::failed(&EngineError::Monitor { source }));
-            EndReason::StartupFailed
+            End::of(EndReason::StartupFailed)
         }
     };
     if let Err(error) = running.cleanup() {
@@ -55,7 +61,10 @@ pub fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "{}: {error}", error.code());
         return ExitCode::FAILURE;
     }
-    crate::clean::forget(&inherited.home, &record.id, Some(record.ended(reason)));
+    crate::clean::forget(&inherited.home, &record.id, Some(record.ended(end.reason)));
+    end.answer();
+    // Nobody waits any more.
+    disk::refill(&inherited.home, record.settings.disk);
     ExitCode::SUCCESS
 }
 
@@ -83,12 +92,12 @@ fn launch(inherited: &Inherited) -> Result<(Running, Plan, Record), EngineError>
 }
 
 /// From the daemon's start to the reason of the end.
-async fn live(inherited: &mut Inherited, running: &Running, plan: Plan, record: &mut Record) -> EndReason {
+async fn live(inherited: &mut Inherited, running: &Running, plan: Plan, record: &mut Record) -> End {
     match start(inherited, running, plan, record).await {
         Ok(parts) => supervise::supervise(&inherited.dir, running, parts, record).await,
         Err(error) => {
             report(inherited, &Report::failed(&error));
-            EndReason::StartupFailed
+            End::of(EndReason::StartupFailed)
         }
     }
 }
@@ -107,7 +116,17 @@ async fn start(
     if !report(inherited, &Report::Ready(Box::new(record.clone()))) {
         return Err(EngineError::CreatorGone);
     }
+    refill_disks_later(&inherited.home, record.settings.disk);
     Ok(parts)
+}
+
+/// A moment later: whoever waits for the sandbox begins to use it now.
+fn refill_disks_later(home: &Home, size: u64) {
+    let home = home.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let _ = tokio::task::spawn_blocking(move || disk::refill(&home, size)).await;
+    });
 }
 
 /// Tells the creator; `false` when it is gone.

@@ -1,5 +1,6 @@
 //! Looks after a ready sandbox until there is a reason to end it.
 
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -45,12 +46,33 @@ impl Parts {
 /// A request and where its answer goes.
 type Asked = (Request, UnixStream);
 
-/// Returns why the sandbox is to end. A killer waits for its answer until everything is cleaned up: its
-/// connection closes with this process.
-pub(super) async fn supervise(dir: &Path, running: &Running, parts: Parts, record: &mut Record) -> EndReason {
+/// Why a sandbox ends, and who waits until nothing of it is left.
+pub(super) struct End {
+    pub reason: EndReason,
+    killer: Option<std::os::unix::net::UnixStream>,
+}
+
+impl End {
+    /// An end that nobody asked for.
+    pub(super) fn of(reason: EndReason) -> Self {
+        Self { reason, killer: None }
+    }
+
+    /// Tells the killer that it is done.
+    pub(super) fn answer(self) {
+        let Some(mut stream) = self.killer else { return };
+        // A few bytes fit the socket's buffer; a killer that is gone needs no answer.
+        let _ = serde_json::to_writer(&mut stream, &Answer::Ok(true));
+        let _ = stream.write_all(b"\n");
+    }
+}
+
+/// Returns why the sandbox is to end.
+pub(super) async fn supervise(dir: &Path, running: &Running, parts: Parts, record: &mut Record) -> End {
+    let crashed = || End::of(EndReason::Crashed);
     // SAFETY: the borrow keeps the descriptor open as long as the registration lives.
-    let Ok(exited) = (unsafe { AsyncFd::register(running.pidfd()) }) else { return EndReason::Crashed };
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else { return EndReason::Crashed };
+    let Ok(exited) = (unsafe { AsyncFd::register(running.pidfd()) }) else { return crashed() };
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else { return crashed() };
     let (ask, mut asked) = mpsc::channel::<Asked>(8);
     tokio::spawn(serve(parts.control, ask));
     let (tell, mut told) = mpsc::channel(1);
@@ -62,15 +84,11 @@ pub(super) async fn supervise(dir: &Path, running: &Running, parts: Parts, recor
     let freezer = running.cgroups();
     loop {
         tokio::select! {
-            _ = exited.readable() => return EndReason::Crashed,
-            _ = terminated.recv() => return EndReason::Killed,
-            () = sleep_until(end) => return EndReason::Timeout,
+            _ = exited.readable() => return crashed(),
+            _ = terminated.recv() => return End::of(EndReason::Killed),
+            () = sleep_until(end) => return End::of(EndReason::Timeout),
             Some((request, stream)) = asked.recv() => match request {
-                Request::Kill => {
-                    // Answered by the end of the connection.
-                    std::mem::forget(stream);
-                    return EndReason::Killed;
-                }
+                Request::Kill => return End { reason: EndReason::Killed, killer: stream.into_std().ok() },
                 Request::Pause => answer(stream, set_paused(dir, freezer, record, true)).await,
                 Request::Resume => {
                     answer(stream, set_paused(dir, freezer, record, false)).await;
@@ -80,7 +98,7 @@ pub(super) async fn supervise(dir: &Path, running: &Running, parts: Parts, recor
             Some(health) = told.recv() => set_health(dir, record, health),
             () = idle.expired(), if record.state == State::Running => {
                 if !record.settings.persistent {
-                    return EndReason::Idle;
+                    return End::of(EndReason::Idle);
                 }
                 if set_paused(dir, freezer, record, true).is_err() {
                     idle.touch();

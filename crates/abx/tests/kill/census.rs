@@ -10,9 +10,6 @@ use crate::lab::{Abx, CONTROLLERS};
 /// Killed processes, and what the kernel takes back with them, take a moment to be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// From then on an entry without an owner is a dead one's.
-const ENTRY_IS_OLD: Duration = Duration::from_secs(3);
-
 /// What there was at one moment, in words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Census {
@@ -58,15 +55,10 @@ impl Census {
     /// made, so it can take a second clean to remove it.
     pub(crate) fn expect_again(&self, abx: &Abx, told: &str) {
         let start = Instant::now();
-        let mut is_cleaned = false;
         loop {
             let now = Self::take(abx);
             if now == *self {
                 return;
-            }
-            if start.elapsed() > ENTRY_IS_OLD && !is_cleaned {
-                abx.expect(&["doctor", "--clean"]);
-                is_cleaned = true;
             }
             if start.elapsed() > PATIENCE {
                 let left: Vec<_> = now.things.difference(&self.things).collect();
