@@ -34,7 +34,7 @@ fn list_shows_the_live_and_all_the_ended_too_newest_first() {
     let row = table.lines().find(|line| line.starts_with(&first.id)).expect("a row");
     assert!(row.contains("first") && row.contains("base:1.0.0") && row.contains("running"), "{table}");
     abx.run(&["kill", "first"]).success();
-    assert_eq!(ids(&abx.run(&["list", "--json"]).json()), [second.id.clone()]);
+    assert_eq!(ids(&abx.run(&["list", "--json"]).json()), std::slice::from_ref(&second.id));
     assert_eq!(ids(&abx.run(&["list", "--all", "--json"]).json()), [second.id.clone(), first.id.clone()]);
     let table = abx.run(&["list", "--all"]).success();
     let row = table.lines().find(|line| line.starts_with(&first.id)).expect("a row");

@@ -60,11 +60,11 @@ fn fails(abx: &TestContext, template: &str, expected: &[&str]) {
 #[test]
 fn a_startup_command_that_fails_is_shown_with_its_last_output() {
     let Some(abx) = shared() else { return };
-    let startup = "  startup_command: 'for i in $(seq 1 30); do echo line $i; done; echo the reason >&2; exit 3'\n  \
+    let startup = "  startup_command: 'for i in $(seq 1 15); do echo line $i; done; echo the reason >&2; exit 3'\n  \
                    readiness_probe: {type: tcp, port: 8000}\n";
     let template = with_sandbox(&abx, "failing", startup);
     let begin = Instant::now();
-    fails(&abx, &template, &["status 3", "line 30", "the reason"]);
+    fails(&abx, &template, &["status 3", "line 15", "the reason"]);
     assert!(begin.elapsed() < Duration::from_secs(20), "it waited for the probe's timeout");
 }
 

@@ -20,6 +20,7 @@ fn a_terminal_has_size_resizes_and_job_control() {
     terminal.resize(50, 120);
     terminal.send("until [ \"$(stty size)\" = '50 120' ]; do sleep 0.05; done; echo re''sized\n");
     terminal.expect("resized");
+    terminal.expect("$ ");
     let in_foreground = || {
         let look = sandbox.exec(&["sh", "-c", "ps -C cat -o stat= | grep -q +"]);
         (look.status == Some(0)).then_some(())
@@ -28,13 +29,15 @@ fn a_terminal_has_size_resizes_and_job_control() {
     terminal.send("cat\n");
     wait_until("cat in the foreground", in_foreground);
     terminal.send("\u{3}");
+    terminal.expect("$ ");
     terminal.send("echo $((40 + 2))\n");
     terminal.expect("42");
     terminal.send("cat\n");
     wait_until("cat in the foreground", in_foreground);
     terminal.send("\u{1a}");
     terminal.expect("Stopped");
-    terminal.send("kill %1; exit 9\n");
+    terminal.expect("$ ");
+    terminal.send("kill -KILL %1; wait %1; exit 9\n");
     assert_eq!(terminal.wait(), Some(9));
     assert!(!terminal.is_raw(), "the terminal is left as it was");
 }
