@@ -273,3 +273,65 @@ fn packages_that_do_not_exist_are_named() {
     }
     assert_eq!(abx.run(&["list", "--json"]).success(), "[]\n");
 }
+
+#[test]
+fn the_user_gets_the_next_number_where_its_own_is_taken() {
+    let Some(abx) = with_debian() else { return };
+    let parent = "sandbox:\n  user: root\nbuild:\n  run: [useradd --uid 1000 taken]\n";
+    abx.template("parent", &format!("{DEBIAN}{parent}"));
+    let child = abx.template("child", "base:\n  from: ../parent\nsandbox:\n  user: user\n");
+    let words = [
+        "-q",
+        "create",
+        "--rm",
+        "--network",
+        "none",
+        &child,
+        "--",
+        "sh",
+        "-c",
+        "id -un; id -u; stat -c %U /app ~",
+    ];
+    assert_eq!(abx.run(&words).success(), "user\n1001\nuser\nuser\n");
+}
+
+#[test]
+fn a_user_of_the_image_is_used_as_it_is() {
+    let Some(abx) = with_debian() else { return };
+    let template = abx.template("www", &format!("{DEBIAN}sandbox:\n  user: www-data\n"));
+    let words = [
+        "-q",
+        "create",
+        "--rm",
+        "--network",
+        "none",
+        &template,
+        "--",
+        "sh",
+        "-c",
+        "id -u; echo $HOME; touch here",
+    ];
+    assert_eq!(abx.run(&words).success(), "33\n/var/www\n");
+}
+
+#[test]
+fn without_a_network_for_the_sandbox_the_build_has_one() {
+    let Some(abx) = with_python() else { return };
+    let template = abx.template(
+        "fetched",
+        "base:\n  from: base\nbuild:\n  run: [apt-get -qq update && apt-get -qq install -y hello]\n",
+    );
+    let ran = abx.run(&["-q", "create", "--rm", "--network", "none", &template, "--", "hello"]);
+    assert_eq!(ran.success(), "Hello, world!\n");
+}
+
+#[test]
+fn a_step_waits_for_no_input_and_leaves_no_process() {
+    let Some(abx) = with_debian() else { return };
+    let steps = "build:\n  run:\n    - cat > /input; sleep 1008 & echo on > /made\n";
+    let template = abx.template("quiet", &format!("{DEBIAN}{steps}"));
+    build(&abx, &template);
+    assert_eq!(read(&abx, &template, "/input"), "");
+    let output = Command::new("pgrep").args(["-x", "-f", "sleep 1008"]).output().expect("pgrep");
+    assert!(!output.status.success());
+}

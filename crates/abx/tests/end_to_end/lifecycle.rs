@@ -205,3 +205,32 @@ fn a_script_of_the_package_is_its_health_check() {
     let sandbox = abx.create(&[&template, "--network", "none"]);
     assert_eq!(sandbox.info()["health"], "starting");
 }
+
+#[test]
+fn using_a_paused_sandbox_wakes_it() {
+    let Some(abx) = shared() else { return };
+    let sandbox = abx.create(&["base", "--network", "none"]);
+    abx.write("note", "hello\n");
+    abx.run(&["pause", &sandbox.id]).success();
+    assert_eq!(sandbox.sh("echo awake"), "awake\n");
+    assert_eq!(sandbox.info()["status"], "running");
+    abx.run(&["pause", &sandbox.id]).success();
+    abx.run(&["upload", &sandbox.id, "note", "note"]).success();
+    assert_eq!(sandbox.sh("cat ~/note"), "hello\n");
+}
+
+#[test]
+fn a_command_whose_sandbox_is_ended_says_so() {
+    let Some(abx) = shared() else { return };
+    let sandbox = abx.create(&["base", "--network", "none"]);
+    std::thread::scope(|scope| {
+        let runs = scope.spawn(|| sandbox.exec(&["sh", "-c", "touch /tmp/begun; sleep 1007"]));
+        wait_until("a start", || {
+            (sandbox.exec(&["test", "-e", "/tmp/begun"]).status == Some(0)).then_some(())
+        });
+        abx.run(&["kill", &sandbox.id]).success();
+        let ran = runs.join().expect("a run");
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(137), ""), "{ran:#?}");
+        assert!(ran.stderr.starts_with("error["), "{ran:#?}");
+    });
+}

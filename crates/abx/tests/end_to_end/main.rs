@@ -18,6 +18,7 @@ mod logs;
 mod network;
 mod ports;
 mod readiness;
+mod surroundings;
 mod template;
 mod terminal;
 

@@ -103,3 +103,11 @@ fn much_passes_a_port_unchanged() {
     let expected: String = (1..=3_000_000).map(|number| format!("{number}\n")).collect();
     assert!(body == expected, "{} bytes instead of {}", body.len(), expected.len());
 }
+
+#[test]
+fn the_ports_of_a_public_template_are_for_everybody() {
+    let Some(abx) = shared() else { return };
+    let template = abx.template("public", "base:\n  from: base\nnetwork:\n  ports: [8000]\n  public: true\n");
+    let sandbox = abx.create(&[&template]);
+    assert!(address_of(&sandbox, 8000).ip().is_unspecified());
+}

@@ -37,7 +37,11 @@ fn a_terminal_has_size_resizes_and_job_control() {
     terminal.send("\u{1a}");
     terminal.expect("Stopped");
     terminal.expect("$ ");
-    terminal.send("kill -KILL %1; wait %1; exit 9\n");
+    terminal.send("fg\n");
+    wait_until("cat in the foreground", in_foreground);
+    terminal.send("\u{3}");
+    terminal.expect("$ ");
+    terminal.send("exit 9\n");
     assert_eq!(terminal.wait(), Some(9));
     assert!(!terminal.is_raw(), "the terminal is left as it was");
 }
