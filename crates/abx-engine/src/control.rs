@@ -58,9 +58,20 @@ pub async fn resume(home: &Home, id: &SandboxId) -> Result<(), EngineError> {
     verb(home, id, Request::Resume).await
 }
 
-/// How often the kernel has killed a process of the sandbox for its memory limit.
-pub fn memory_kills(id: &SandboxId) -> u64 {
-    Cgroups::open(id.as_str()).map_or(0, |cgroups| cgroups.stats().oom_kills)
+/// How often limits of a sandbox were hit so far; to be compared before and after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitHits {
+    /// Processes the kernel killed for memory.
+    pub memory_kills: u64,
+    /// Processes and threads the kernel refused to start.
+    pub refused_forks: u64,
+}
+
+/// What the kernel has counted of a sandbox; zeros for one that is gone.
+pub fn limit_hits(id: &SandboxId) -> LimitHits {
+    let Ok(cgroups) = Cgroups::open(id.as_str()) else { return LimitHits::default() };
+    let stats = cgroups.stats();
+    LimitHits { memory_kills: stats.oom_kills, refused_forks: stats.pids_refused }
 }
 
 async fn verb(home: &Home, id: &SandboxId, request: Request) -> Result<(), EngineError> {

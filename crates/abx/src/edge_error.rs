@@ -16,6 +16,8 @@ pub(crate) enum EdgeError {
     Read { path: PathBuf, source: io::Error },
     #[error("the sandbox's memory limit of {limit} MB was hit and the kernel killed a process of it")]
     MemoryLimit { limit: u64 },
+    #[error("the sandbox's limit of {limit} processes was hit and the kernel refused to start another")]
+    ProcessLimit { limit: u64 },
     #[error("the command was not done after {seconds} s and was killed with all it had started")]
     CommandTimeout { seconds: u64 },
 }
@@ -24,7 +26,7 @@ impl Fault for EdgeError {
     fn code(&self) -> Code {
         match self {
             Self::Runtime(_) | Self::Signals(_) => Code::Execution,
-            Self::MemoryLimit { .. } => Code::Limit,
+            Self::MemoryLimit { .. } | Self::ProcessLimit { .. } => Code::Limit,
             Self::CommandTimeout { .. } => Code::ExecTimeout,
             Self::Read { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => Code::FileNotFound,

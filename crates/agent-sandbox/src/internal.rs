@@ -1,5 +1,5 @@
-//! Entries of the executable that are not for people: `abx` re-executes itself as the monitor of a sandbox
-//! and as the helper that runs one build step.
+//! Entries of the executable that are not for people: `abx` re-executes itself as the monitor of a sandbox, as
+//! the helper that runs one build step, and as the one that writes finished layers to disk.
 
 use std::process::ExitCode;
 
@@ -9,6 +9,10 @@ pub fn dispatch(first_argument: Option<&std::ffi::OsStr>) -> Option<ExitCode> {
     match first_argument?.to_str()? {
         abx_engine::monitor::ENTRY => Some(abx_engine::monitor::main()),
         abx_isolate::HELPER => Some(ExitCode::from(abx_isolate::run_helper())),
+        abx_image::SYNC_HELPER => {
+            let home = std::env::args_os().nth(2)?;
+            Some(ExitCode::from(abx_image::run_sync(home.as_ref())))
+        }
         _ => None,
     }
 }

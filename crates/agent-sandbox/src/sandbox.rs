@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use abx_client::Client;
 use abx_engine::Record;
+pub use abx_engine::control::LimitHits;
 pub use abx_engine::{EndReason, Health, PortMapping};
 use serde::Serialize;
 
@@ -124,9 +125,9 @@ impl Sandbox {
         (&self.record.settings.shell, &self.record.settings.workdir)
     }
 
-    /// How often the kernel has killed a process of it for memory so far. Compare before and after.
-    pub fn memory_kills(&self) -> u64 {
-        abx_engine::control::memory_kills(&self.record.id)
+    /// How often its limits were hit so far. Compare before and after.
+    pub fn limit_hits(&self) -> LimitHits {
+        abx_engine::control::limit_hits(&self.record.id)
     }
 
     /// Its limits as E3010 names them: (cores, MB of memory, MB of disk, processes).

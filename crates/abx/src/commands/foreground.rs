@@ -6,6 +6,7 @@ use std::time::Duration;
 use abx_client::{Exit, ProcessRequest};
 use abx_core::Code;
 use agent_sandbox::Sandbox;
+use agent_sandbox::sandbox::LimitHits;
 use serde::Serialize;
 
 use super::Edge;
@@ -67,7 +68,7 @@ pub(super) fn shell(sandbox: &Sandbox, attach: AttachOptions) -> Job {
 /// It did not start: what the caller reports as 125.
 pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, job: Job) -> Result<u8, Failure> {
     let (attach_options, time) = (job.attach, job.timeout);
-    let kills_before = sandbox.memory_kills();
+    let hits_before = sandbox.limit_hits();
     let process = match sandbox.client().start(request(job)).await {
         Ok(process) => process,
         Err(error) => {
@@ -94,7 +95,7 @@ pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, job: Job) -> Result<u8, 
     if let Output::Capture(captured) = output {
         report(edge, sandbox, outcome, &captured)?;
     }
-    tell_limit(edge, sandbox, outcome, kills_before);
+    tell_limit(edge, sandbox, outcome, hits_before);
     Ok(outcome.status())
 }
 
@@ -132,11 +133,15 @@ fn report(edge: &Edge, sandbox: &Sandbox, outcome: ExitOutcome, captured: &Captu
     edge.printer.result(&report, "")
 }
 
-/// A command that failed while the kernel killed for memory failed of that, as far as anybody can tell.
-fn tell_limit(edge: &Edge, sandbox: &Sandbox, outcome: ExitOutcome, kills_before: u64) {
-    let failed = !matches!(outcome, ExitOutcome::Ended(Exit::Code(0)) | ExitOutcome::Left(_));
-    if failed && sandbox.memory_kills() > kills_before {
-        let (_, limit, _, _) = sandbox.limits();
-        Failure::from(EdgeError::MemoryLimit { limit }).report(&edge.printer, true);
+/// A command that failed while a limit was hit failed of that, as far as anybody can tell.
+fn tell_limit(edge: &Edge, sandbox: &Sandbox, outcome: ExitOutcome, before: LimitHits) {
+    if matches!(outcome, ExitOutcome::Ended(Exit::Code(0)) | ExitOutcome::Left(_)) {
+        return;
+    }
+    let (after, (_, memory, _, pids)) = (sandbox.limit_hits(), sandbox.limits());
+    if after.memory_kills > before.memory_kills {
+        Failure::from(EdgeError::MemoryLimit { limit: memory }).report(&edge.printer, true);
+    } else if after.refused_forks > before.refused_forks {
+        Failure::from(EdgeError::ProcessLimit { limit: pids }).report(&edge.printer, true);
     }
 }
