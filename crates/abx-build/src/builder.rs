@@ -23,7 +23,7 @@ pub struct Builder {
     pub home: Home,
     /// What steps see of the host; reaches neither keys nor layers.
     pub host: HostNetwork,
-    /// The executable with the step helper's entry (`abx_isolate`).
+    /// The executable with the entries of the step helper (`abx_isolate`) and of the store's (`abx_image`).
     pub exe: PathBuf,
     /// Makes every step anew, and has later builds use the new layers.
     pub no_cache: bool,
@@ -109,6 +109,19 @@ impl Builder {
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<Built, BuildError> {
+        let built = self.build_layers(lineage, base, progress, stop);
+        // Layers of a build that failed are as good.
+        self.store.sync_later(&self.exe);
+        built
+    }
+
+    fn build_layers(
+        &self,
+        lineage: &Lineage,
+        base: Image,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Built, BuildError> {
         let members = crate::members(lineage)?;
         let renewals = records::renewals(&self.home, self.no_cache)?;
         let plan = crate::plan(&members, &base, &renewals);
@@ -118,6 +131,7 @@ impl Builder {
             progress,
             stop,
             layers: base.layers.clone(),
+            is_swept: false,
             is_foreign: is_foreign(lineage, &base),
         };
         let mut history = base.config.history.clone();

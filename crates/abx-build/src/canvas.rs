@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::Metadata;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -91,10 +91,9 @@ impl Canvas {
         mode: u32,
         owner: Owner,
     ) -> io::Result<()> {
-        let host = self.place(path.as_ref())?;
-        remove(&host)?;
-        std::fs::write(&host, content)?;
-        finish(&host, mode, owner)
+        let mut file = create(&self.place(path.as_ref())?)?;
+        file.write_all(content)?;
+        finish_file(&file, mode, owner)
     }
 
     /// Replaces the text of a file that keeps its mode and owner.
@@ -108,12 +107,10 @@ impl Canvas {
 
     /// Copies a file of the host, and returns the `sha256` of what was copied, in hex.
     pub(crate) fn copy(&self, path: &Path, source: &Path, mode: u32, owner: Owner) -> io::Result<String> {
-        let host = self.place(path)?;
-        remove(&host)?;
-        let mut from = std::fs::File::open(source)?;
-        let mut to = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&host)?;
+        let mut from = File::open(source)?;
+        let mut to = create(&self.place(path)?)?;
         let digest = copy_hashed(&mut from, &mut to)?;
-        finish(&host, mode, owner)?;
+        finish_file(&to, mode, owner)?;
         Ok(digest)
     }
 
@@ -273,6 +270,27 @@ pub(crate) fn attributes(metadata: &std::fs::Metadata) -> (u32, Owner) {
     (metadata.mode() & 0o7777, Owner { uid: metadata.uid(), gid: metadata.gid() })
 }
 
+/// A new file in the place of whatever of this layer is there.
+fn create(host: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    match options.open(host) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            remove(host)?;
+            options.open(host)
+        }
+        file => file,
+    }
+}
+
+/// [`finish`] for a file that is open, which need not be looked up three times more.
+fn finish_file(file: &File, mode: u32, owner: Owner) -> io::Result<()> {
+    let changed = std::os::unix::fs::fchown(file, Some(owner.uid), Some(owner.gid));
+    changed.or_else(|error| if attributes(&file.metadata()?).1 == owner { Ok(()) } else { Err(error) })?;
+    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    Ok(rustix::fs::futimens(file, &times())?)
+}
+
 fn finish(host: &Path, mode: u32, owner: Owner) -> io::Result<()> {
     own(host, owner)?;
     std::fs::set_permissions(host, std::fs::Permissions::from_mode(mode))?;
@@ -293,9 +311,12 @@ fn owner_of(host: &Path) -> io::Result<Owner> {
 }
 
 fn stamp(host: &Path) -> io::Result<()> {
+    Ok(rustix::fs::utimensat(CWD, host, &times(), AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+fn times() -> Timestamps {
     let time = Timespec { tv_sec: TIME, tv_nsec: 0 };
-    let times = Timestamps { last_access: time, last_modification: time };
-    Ok(rustix::fs::utimensat(CWD, host, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    Timestamps { last_access: time, last_modification: time }
 }
 
 /// Removes a file or link of this layer that is in the way.

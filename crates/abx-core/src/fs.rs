@@ -4,27 +4,56 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, IFlags, flock, ioctl_getflags, ioctl_setflags};
 
 /// Writes `bytes` to `path` so that a reader sees the old content or the new, never a part: a temporary
 /// file beside it, then `rename`. Parent directories are made. Mode 0644 before the umask.
+///
+/// Nothing waits for the disk: a power cut within seconds may take the content, and leave a file that is
+/// empty. Readers take what they cannot parse for absent; [`write_durable`] is for what must not go.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(parent)?;
-    let mut file = tempfile::Builder::new().prefix(".tmp-").permissions(mode(0o644)).tempfile_in(parent)?;
-    file.write_all(bytes)?;
+    write_beside(parent, bytes)?.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Like [`write_atomic`], in a directory that exists, with the content on disk before it gets its name.
+pub fn write_durable(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = write_beside(path.parent().unwrap_or(Path::new(".")), bytes)?;
     file.as_file().sync_data()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// Like [`write_atomic`] in a directory that exists, but not synced to disk: for state that a power cut may
-/// take. A fraction of its cost.
+fn write_beside(parent: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix(".tmp-").permissions(mode(0o644)).tempfile_in(parent)?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// Like [`write_atomic`] in a directory that exists and with one writer at a time: the cheapest of them.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
     std::fs::write(&temporary, bytes)?;
     std::fs::rename(&temporary, path)
+}
+
+/// Has the directories made in `directory` placed far from each other, where the file system can (ext4).
+///
+/// ext4 puts a new file near its directory, and passes over every inode there that was freed within the last
+/// minutes, one by one: where many things were deleted nearby, making one file takes a millisecond. To be
+/// called on a directory whose entries come and go with many files in them.
+pub fn spread(directory: &Path) -> io::Result<()> {
+    let directory = File::open(directory)?;
+    // A hint: file systems that have no such flag need none.
+    if let Ok(flags) = ioctl_getflags(&directory)
+        && !flags.contains(IFlags::TOPDIR)
+    {
+        let _ = ioctl_setflags(&directory, flags | IFlags::TOPDIR);
+    }
+    Ok(())
 }
 
 fn mode(bits: u32) -> std::fs::Permissions {
@@ -100,6 +129,7 @@ impl Staging {
     /// A fresh directory under `parent` (made where absent), mode 0755.
     pub fn new(parent: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(parent)?;
+        spread(parent)?;
         loop {
             let name = format!("{}-{:08x}", std::process::id(), random_u32());
             let lock_path = parent.join(format!("{name}.lock"));

@@ -5,12 +5,17 @@
 //!   templates/<owner>/<repo>/<ref>/  fetched repositories, read only
 //!   store/
 //!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
-//!     images/<id>.json               images by the digest of their recipe
+//!     synced                         which layers no power cut can take any more (see abx-image)
+//!     images/<id>.json               images by the digest of their layers and configuration
+//!     plans/<digest>                 the image that layers and configuration of a plan have come to
+//!     bases/<name>                   the image that a base name stands for here
+//!     pulled/<name>.json             what a name stood for in its registry, and when
 //!     names/<name>/<tag>             local templates: a name's tag -> image id
 //!     lineages/<name>/<tag>.json     the template files behind that image
-//!     blobs/sha256/<hex>             blobs as they came from a registry
+//!     renewed/<key>                  the layer `--no-cache` made last in place of the one with this key
 //!     cache/{apt,pip,uv,npm,debs}/   downloads kept between builds, never in an image
-//!     disks/                         empty disks for new sandboxes (see abx-engine)
+//!     cache/own/<template>/          the same for steps of templates we do not vouch for
+//!     disks/<MB>.ext4                formatted, empty disks to copy for new sandboxes
 //!     tools/                         helper programs by digest (the guest daemon, uv)
 //!     staging/                       half-made entries; each is locked by its maker
 //!     locks/                         one file a lock

@@ -33,6 +33,6 @@ pub use export::{ExportOptions, Exported};
 pub use image::{Image, ImageConfig, ImageId, LayerId, Origin};
 pub use pack::{PackFault, PackOptions, Packed, pack};
 pub use registry::{Credentials, Platform, Pulled, Registry, RegistryName, RegistrySettings, pull};
-pub use store::{ImageStore, LayerRecord, StagedLayer, Swept, Tag};
+pub use store::{ImageStore, LayerRecord, SYNC_HELPER, StagedLayer, Swept, Tag, run_sync};
 pub use tarball::TarFault;
 pub use unpack::{LayerFault, Unpacked, unpack};

@@ -3,6 +3,7 @@
 //! ```text
 //! layers/<id>/fs/          an unpacked layer
 //! layers/<id>/layer.json   its record; without it the entry does not count
+//! synced                   which records of earlier boots count
 //! images/<id>.json         an image: layers, configuration, origin
 //! names/<name>/<tag>       an image id
 //! pulled/<name>.json       what a name in a registry stood for
@@ -11,8 +12,9 @@
 //! ```
 //!
 //! Every entry is made beside its place and renamed into it whole, record included, so a process killed at
-//! any point leaves nothing that looks complete. Opening reads nothing.
+//! any point leaves nothing that looks complete; see `durable` for power cuts. Opening reads nothing.
 
+mod durable;
 mod images;
 mod layers;
 mod names;
@@ -20,9 +22,12 @@ mod size;
 mod sweep;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use abx_core::Home;
 
+pub use durable::{SYNC_HELPER, run_sync};
 pub use layers::{LayerRecord, StagedLayer};
 pub use names::Tag;
 pub(crate) use names::escape;
@@ -32,12 +37,21 @@ pub use sweep::Swept;
 #[derive(Clone, Debug)]
 pub struct ImageStore {
     home: Home,
+    shared: Arc<Shared>,
+}
+
+/// What the clones of a store have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    boots: OnceLock<durable::Boots>,
+    /// Whether something was published that is not being synced yet.
+    is_dirty: AtomicBool,
 }
 
 impl ImageStore {
     /// The store of `home`, which need not exist yet. Touches nothing.
     pub fn open(home: &Home) -> Self {
-        Self { home: home.clone() }
+        Self { home: home.clone(), shared: Arc::default() }
     }
 
     /// The home it belongs to.

@@ -31,6 +31,8 @@ pub(crate) struct Build<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// The layers so far, bottom first, those without effect left out.
     pub(crate) layers: Vec<LayerId>,
+    /// Whether what killed builds left has been looked for.
+    pub(crate) is_swept: bool,
     /// Whether the layers so far hold what a template of anybody brought along.
     pub(crate) is_foreign: bool,
 }
@@ -55,13 +57,15 @@ impl Build<'_> {
     }
 
     /// Makes the layer, unless another process that was at it has made it meanwhile.
-    fn make_once(&self, step: &Step, task: &Task<'_>) -> Result<Outcome, BuildError> {
+    fn make_once(&mut self, step: &Step, task: &Task<'_>) -> Result<Outcome, BuildError> {
         let _lock = self.lock(step)?;
         if self.builder.store.has_layer(&step.key) {
             return Ok(Outcome::Cached);
         }
-        // What killed builds left: only now that something is made anyway.
-        self.builder.store.sweep()?;
+        // What killed builds left may fill the disk: only now that something is made anyway.
+        if !std::mem::replace(&mut self.is_swept, true) {
+            self.builder.store.sweep_staging()?;
+        }
         let staged = match step.action.runs_processes() {
             true => crate::process::run_step(self, step, task)?,
             false => self.write_files(step)?,

@@ -176,6 +176,9 @@ impl Worker<'_> {
         if !found.is_file() {
             return Ok(false);
         }
+        // It has no record that a power cut could prove wrong.
+        let synced = std::fs::File::open(&found).and_then(|file| file.sync_all());
+        synced.map_err(BuildError::state("write", &found))?;
         staging.publish("tools/uv/bin/uv", path).map_err(BuildError::state("write", path))?;
         Ok(true)
     }

@@ -2,11 +2,13 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use abx_core::fs::{Lock, Staging};
 use serde::{Deserialize, Serialize};
 
+use super::durable::Stamp;
 use super::{ImageStore, read_optional};
 use crate::digest::well_formed;
 use crate::{ImageError, LayerId};
@@ -18,6 +20,15 @@ pub struct LayerRecord {
     pub created_by: String,
     /// Seconds since 1970.
     pub created: u64,
+}
+
+/// A record on disk.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(flatten)]
+    record: LayerRecord,
+    #[serde(flatten)]
+    stamp: Stamp,
 }
 
 impl LayerRecord {
@@ -36,24 +47,30 @@ impl ImageStore {
 
     /// Whether the layer is there, whole.
     pub fn has_layer(&self, id: &LayerId) -> bool {
-        well_formed(&id.0) && self.layers().join(&id.0).join("layer.json").exists()
+        matches!(self.layer(id), Ok(Some(_)))
     }
 
-    /// The record of a layer; `None` where it is not there.
+    /// The record of a layer; `None` where it is not there, or a power cut may have taken some of it.
     pub fn layer(&self, id: &LayerId) -> Result<Option<LayerRecord>, ImageError> {
         if !well_formed(&id.0) {
             return Ok(None);
         }
-        let path = self.layers().join(&id.0).join("layer.json");
-        let bytes = read_optional(&path).map_err(ImageError::store("read", &path))?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+        let entry = self.layers().join(&id.0);
+        self.record(&entry).map_err(ImageError::store("read", &entry))
+    }
+
+    /// The record of an entry that counts.
+    pub(super) fn record(&self, entry: &Path) -> std::io::Result<Option<LayerRecord>> {
+        let bytes = read_optional(&entry.join("layer.json"))?;
+        let stored = bytes.and_then(|bytes| serde_json::from_slice::<Stored>(&bytes).ok());
+        Ok(stored.filter(|stored| self.boots().vouch_for(&stored.stamp)).map(|stored| stored.record))
     }
 
     /// Starts a layer: an empty directory beside its future place. Dropping it removes everything.
     pub fn begin_layer(&self) -> Result<StagedLayer, ImageError> {
         let parent = self.staging();
         let staging = Staging::new(&parent).map_err(ImageError::store("make", &parent))?;
-        let staged = StagedLayer { layers: self.layers(), staging };
+        let staged = StagedLayer { store: self.clone(), staging };
         for directory in [staged.entry(), staged.fs(), staged.work()] {
             make_directory(&directory).map_err(ImageError::store("make", &directory))?;
         }
@@ -82,7 +99,7 @@ impl ImageStore {
 /// A layer in the making.
 #[derive(Debug)]
 pub struct StagedLayer {
-    layers: PathBuf,
+    store: ImageStore,
     staging: Staging,
 }
 
@@ -105,18 +122,21 @@ impl StagedLayer {
     /// one is dropped: an id means the same content.
     pub fn publish(self, id: LayerId, record: &LayerRecord) -> Result<LayerId, ImageError> {
         check(&id)?;
-        let target = self.layers.join(&id.0);
+        let target = self.store.layers().join(&id.0);
         let record_path = self.entry().join("layer.json");
-        let bytes = serde_json::to_vec(record).expect("a record is plain data");
+        let stored = Stored { record: record.clone(), stamp: self.store.boots().stamp() };
+        let bytes = serde_json::to_vec(&stored).expect("a record is plain data");
         std::fs::write(&record_path, bytes).map_err(ImageError::store("write", &record_path))?;
-        self.retire_half(&target).map_err(ImageError::store("replace", &target))?;
+        self.retire(&target).map_err(ImageError::store("replace", &target))?;
         self.staging.publish("layer", &target).map_err(ImageError::store("publish", &target))?;
+        self.store.shared.is_dirty.store(true, Ordering::Relaxed);
         Ok(id)
     }
 
-    /// Moves an entry without a record (its removal was cut short) out of the way, into our staging.
-    fn retire_half(&self, target: &Path) -> std::io::Result<()> {
-        if !target.exists() || target.join("layer.json").exists() {
+    /// Moves an entry that does not count (its removal was cut short, or the power was cut before it was on
+    /// disk) out of the way, into our staging.
+    fn retire(&self, target: &Path) -> std::io::Result<()> {
+        if !target.exists() || self.store.record(target)?.is_some() {
             return Ok(());
         }
         match std::fs::rename(target, self.staging.path().join("half")) {

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use abx_core::fs::write_atomic;
 
 use super::{ImageStore, read_optional};
+use crate::digest::well_formed;
 use crate::{ImageError, ImageId};
 
 /// A name's tag and the image it points to.
@@ -25,11 +26,12 @@ impl ImageStore {
         write_atomic(&path, id.0.as_bytes()).map_err(ImageError::store("write", &path))
     }
 
-    /// The image `name:tag` points to.
+    /// The image `name:tag` points to; `None` where nothing that is an id is kept for it.
     pub fn lookup(&self, name: &str, tag: &str) -> Result<Option<ImageId>, ImageError> {
         let path = self.tag_path(name, tag);
         let bytes = read_optional(&path).map_err(ImageError::store("read", &path))?;
-        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()).map(ImageId))
+        let id = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|id| well_formed(id));
+        Ok(id.map(ImageId))
     }
 
     /// Every name and tag, in order.

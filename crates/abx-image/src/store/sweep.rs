@@ -13,19 +13,25 @@ use crate::ImageError;
 pub struct Swept {
     /// Staging directories whose makers are gone.
     pub staging: usize,
-    /// Layers without a record.
+    /// Layers that do not count.
     pub half: usize,
 }
 
 impl ImageStore {
-    /// Removes abandoned staging directories and layers without a record. Safe beside running processes:
-    /// a live maker's staging is locked, and a layer appears in its place together with its record.
+    /// Removes abandoned staging directories, and layers without a record or with one that a power cut has
+    /// made worthless. Safe beside running processes: a live maker's staging is locked, and a layer appears
+    /// in its place together with its record.
     pub fn sweep(&self) -> Result<Swept, ImageError> {
-        let parent = self.staging();
-        let staging = sweep_staging(&parent).map_err(ImageError::store("sweep", &parent))?;
+        let staging = self.sweep_staging()?;
         let layers = self.layers();
         let half = self.sweep_half(&layers).map_err(ImageError::store("sweep", &layers))?;
         Ok(Swept { staging, half })
+    }
+
+    /// The cheap part of [`ImageStore::sweep`]: abandoned staging directories only. Returns their number.
+    pub fn sweep_staging(&self) -> Result<usize, ImageError> {
+        let parent = self.staging();
+        sweep_staging(&parent).map_err(ImageError::store("sweep", &parent))
     }
 
     fn sweep_half(&self, layers: &Path) -> io::Result<usize> {
@@ -36,7 +42,7 @@ impl ImageStore {
         let mut swept = 0;
         for entry in entries {
             let path = entry?.path();
-            if path.join("layer.json").exists() {
+            if self.record(&path)?.is_some() {
                 continue;
             }
             // Out of its place first: a directory half removed must not meet a new one being published.

@@ -115,3 +115,52 @@ fn one_layer_is_made_by_one_at_a_time() {
     drop(held);
     assert!(store.try_lock_layer(&id('a')).expect("try").is_some());
 }
+
+/// The same store as a kernel booted later sees it, or the current one under another name.
+fn booted(store: &ImageStore, boot: &str) -> ImageStore {
+    let synced = std::fs::read_to_string(store.home().store("synced")).unwrap_or_default();
+    let shared = Shared { boots: durable::Boots::new(boot, &synced).into(), ..Shared::default() };
+    ImageStore { home: store.home().clone(), shared: shared.into() }
+}
+
+#[test]
+fn a_layer_of_an_earlier_boot_counts_only_if_it_was_synced() {
+    let (_dir, store) = store();
+    let first = booted(&store, "first");
+    put_layer(&first, &id('a'), "synced");
+    first.sync().expect("sync");
+    put_layer(&first, &id('b'), "cut off");
+    assert!(first.has_layer(&id('a')) && first.has_layer(&id('b')));
+
+    let second = booted(&store, "second");
+    assert!(second.has_layer(&id('a')));
+    assert!(!second.has_layer(&id('b')));
+    assert!(second.layer(&id('b')).expect("read").is_none());
+    put_layer(&second, &id('b'), "made again");
+    assert_eq!(std::fs::read(second.layer_path(&id('b')).join("file")).expect("read"), b"made again");
+    second.sync().expect("sync");
+
+    let third = booted(&store, "third");
+    assert!(third.has_layer(&id('a')) && third.has_layer(&id('b')));
+    assert_eq!(third.sweep().expect("sweep").half, 0);
+}
+
+#[test]
+fn what_a_power_cut_left_is_swept() {
+    let (_dir, store) = store();
+    let first = booted(&store, "first");
+    put_layer(&first, &id('a'), "cut off");
+    put_layer(&first, &id('b'), "cut off");
+    std::fs::write(store.layers().join(&id('b').0).join("layer.json"), "").expect("an empty record");
+    let second = booted(&store, "second");
+    assert_eq!(second.sweep().expect("sweep"), Swept { staging: 0, half: 2 });
+    assert!(!second.layer_path(&id('a')).exists());
+}
+
+#[test]
+fn an_empty_tag_is_none() {
+    let (_dir, store) = store();
+    store.tag("base", "latest", &ImageId("c".repeat(64))).expect("tag");
+    std::fs::write(store.home().store("names/base/latest"), "").expect("cut");
+    assert_eq!(store.lookup("base", "latest").expect("lookup"), None);
+}
