@@ -27,6 +27,9 @@ use crate::running::{Ended, Running};
 /// The argument that makes the program at `exe` call [`run_helper`].
 pub const HELPER: &str = "isolate-step";
 
+/// The helper's name in a list of processes, where `exe` may be a link that tells nobody anything.
+const NAME: &str = "abx-step";
+
 /// The helper's end of the socket.
 const SOCKET: i32 = 3;
 
@@ -73,7 +76,7 @@ pub fn spawn_step(
 ) -> Result<StepChild, IsolateError> {
     let (mut ours, theirs) = UnixStream::pair().map_err(system("make a socket"))?;
     let mut command = Command::new(exe);
-    command.arg(HELPER).stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
+    command.arg0(NAME).arg(HELPER).stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
     let theirs_number = theirs.as_raw_fd();
     // SAFETY: the closure makes two system calls and touches no memory.
     unsafe { command.pre_exec(move || hand_down(theirs_number)) };
@@ -160,6 +163,7 @@ impl Stopper {
 ///
 /// To be called in a process with one thread whose descriptor 3 is the socket of [`spawn_step`].
 pub fn run_helper() -> u8 {
+    let _ = rustix::thread::set_name(c"abx-step");
     // SAFETY: `spawn_step` left the socket there and nothing else owns it.
     let socket = UnixStream::from(unsafe { OwnedFd::from_raw_fd(SOCKET) });
     let result = run(&socket);

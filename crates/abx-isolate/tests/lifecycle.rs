@@ -82,19 +82,19 @@ fn killed_at_any_moment_the_owner_leaves_only_groups() {
     }
     // Neither a holder of a user namespace nor a half-made sandbox is left over.
     let deadline = Instant::now() + Duration::from_secs(5);
-    while let Some(process) = stray(&std::env::current_exe().expect("exe").display().to_string()) {
+    while let Some(process) = stray(&std::env::current_exe().expect("exe")) {
         assert!(Instant::now() < deadline, "process {process} is left");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 /// A helper process of this test program whose parent is gone.
-fn stray(exe: &str) -> Option<String> {
+fn stray(exe: &std::path::Path) -> Option<String> {
     let is_stray = |directory: &std::path::Path| {
         let command = std::fs::read_to_string(directory.join("cmdline")).ok()?;
         let status = std::fs::read_to_string(directory.join("status")).ok()?;
-        (command.contains(exe) && command.contains(abx_isolate::HELPER) && status.contains("PPid:\t1\n"))
-            .then_some(())
+        let is_ours = std::fs::read_link(directory.join("exe")).ok()? == exe;
+        (is_ours && command.contains(abx_isolate::HELPER) && status.contains("PPid:\t1\n")).then_some(())
     };
     let entries = std::fs::read_dir("/proc").expect("proc").flatten();
     entries
