@@ -223,6 +223,21 @@ fn through_copy(program: &str, words: &[&str], abx: &TestContext, copy: &str, co
 }
 
 #[test]
+fn without_root_nothing_is_fetched_for_nothing() {
+    let Some(_) = shared() else { return };
+    let abx = empty();
+    let program = reachable(&abx);
+    std::fs::create_dir(abx.state()).expect("state");
+    std::os::unix::fs::chown(abx.state(), Some(65534), Some(65534)).expect("chown");
+    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    for words in [&["create", "base"][..], &["template", "build", "base"]] {
+        let stderr = through_copy("setpriv", &nobody, &abx, &program, words).failure(1, "E2011");
+        assert!(stderr.contains("root"), "{stderr}");
+    }
+    assert_eq!(tree(abx.state()), BTreeMap::new());
+}
+
+#[test]
 fn a_host_without_namespaces_is_e2011() {
     let Some(abx) = with_debian() else { return };
     let template = abx.template("plain", "base:\n  image: debian:bookworm-slim\n");

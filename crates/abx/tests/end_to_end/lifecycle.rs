@@ -128,6 +128,16 @@ fn the_idle_timeout_ends_an_ephemeral_sandbox_that_nobody_uses() {
 }
 
 #[test]
+fn a_silent_command_in_the_foreground_is_use() {
+    let Some(abx) = shared() else { return };
+    let sandbox = abx.create(&["base", "--network", "none", "--idle-timeout", "1"]);
+    assert_eq!(sandbox.exec(&["sh", "-c", "sleep 3; echo end"]).success(), "end\n");
+    // What was left in the background is none.
+    sandbox.sh("nohup sleep 1009 >/dev/null 2>&1 &");
+    assert_eq!(wait_until("its end", || reason(&abx, &sandbox.id)), "idle");
+}
+
+#[test]
 fn a_command_that_says_something_now_and_then_keeps_its_sandbox() {
     let Some(abx) = shared() else { return };
     let sandbox = abx.create(&["base", "--network", "none", "--idle-timeout", "1"]);
