@@ -44,6 +44,7 @@ fn image() -> Option<(TempDir, ImageStore, Image)> {
     Some((dir, store, image))
 }
 
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
 fn skipped(reason: &str) {
     eprintln!("skipped: {reason}");
 }

@@ -94,6 +94,7 @@ impl Place {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
 fn skipped(reason: &str) {
     eprintln!("skipped: {reason}");
 }
