@@ -87,6 +87,8 @@ pub(crate) fn forget(home: &Home, id: &SandboxId, ended: Option<Ended>) {
         remember(home, &ended);
     }
     let hidden = home.sandboxes().join(format!(".{id}"));
+    // Without it clean-up would take an entry that is on its way out for half a one.
+    let _removing = Lock::shared(&making(home));
     if std::fs::rename(dir_of(home, id), &hidden).is_ok() {
         let _ = std::fs::remove_dir_all(hidden);
     }
@@ -122,8 +124,11 @@ fn hidden_entries(home: &Home, remove: bool) -> Result<Vec<String>, EngineError>
     if !dir.exists() {
         return Ok(Vec::new());
     }
-    // Whoever makes an entry has locked it before we get this.
-    let _nobody_makes_one = Lock::exclusive(&making(home)).map_err(EngineError::state(&dir))?;
+    // Whoever makes or removes an entry is done before we get this. A look at another user's state goes without.
+    let _nobody_makes_one = match Lock::exclusive(&making(home)) {
+        Err(error) if remove => return Err(EngineError::state(&dir)(error)),
+        lock => lock,
+    };
     let entries = std::fs::read_dir(&dir).map_err(EngineError::state(&dir))?;
     let mut left = Vec::new();
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {

@@ -82,7 +82,7 @@ fn make_entry(home: &Home, id: &SandboxId) -> Result<(PathBuf, Lock), EngineErro
     Ok((dir, lock))
 }
 
-/// The lock that is shared by those who make an entry.
+/// The lock that is shared by those who make or remove an entry.
 pub(crate) fn making(home: &Home) -> PathBuf {
     home.sandboxes().join(".making")
 }
