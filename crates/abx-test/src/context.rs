@@ -90,7 +90,7 @@ impl TestContext {
         let id = std::fs::read_to_string(record).expect("the record of the base image");
         let image = shared.state.join("store/images").join(format!("{}.json", hex(&id)));
         let text = std::fs::read_to_string(image).expect("the base image");
-        own.take_over(&shared, &["bases", "tools", "disks"]);
+        own.take_over(&shared, &["bases", "tools"]);
         own.copy(&shared, &format!("images/{}.json", hex(&id)));
         for layer in names(&shared.state.join("store/layers")).iter().filter(|name| text.contains(*name)) {
             own.copy(&shared, &format!("layers/{layer}"));
@@ -102,7 +102,7 @@ impl TestContext {
     pub fn with_python(program: Program) -> Option<Self> {
         let shared = Self::shared(program)?;
         let own = Self::empty(program);
-        own.take_over(&shared, &["bases", "tools", "disks", "images", "layers"]);
+        own.take_over(&shared, &["bases", "tools", "images", "layers"]);
         Some(own)
     }
 
@@ -115,7 +115,8 @@ impl TestContext {
         }
     }
 
-    /// Copies below the store by hard links: owners, modes, attributes and devices of a layer stay as they are.
+    /// Copies below the store by hard links: owners, modes, attributes and devices of a layer stay as they are. For what
+    /// nobody writes to any more, which is not so of disks.
     fn copy(&self, other: &Self, path: &str) {
         let (from, to) = (other.state.join("store").join(path), self.state.join("store").join(path));
         std::fs::create_dir_all(to.parent().expect("a parent")).expect("folder");
