@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use abx_core::Home;
-use abx_core::fs::{replace, write_atomic};
+use abx_core::fs::write_atomic;
 use abx_image::{Image, ImageConfig, ImageId, ImageStore, LayerId};
 
 use crate::error::BuildError;
@@ -60,16 +60,14 @@ pub(super) fn image(
     }
     let config_text = serde_json::to_vec(&(&config, &base.origin)).unwrap_or_default();
     let digest = Hasher::new("plan").list(layers.iter().map(|layer| &layer.0)).field(config_text).hex();
-    let directory = store.home().store("plans");
-    let path = directory.join(digest);
+    let path = store.home().store("plans").join(digest);
     if let Ok(id) = std::fs::read_to_string(&path)
         && let Some(image) = store.image(&ImageId(id))?
     {
         return Ok(image);
     }
     let image = store.put_image(layers, config, base.origin.clone())?;
-    std::fs::create_dir_all(&directory).map_err(BuildError::state("make", &directory))?;
-    // Only a short cut: nothing is lost with it.
-    replace(&path, image.id.0.as_bytes()).map_err(BuildError::state("write", path))?;
+    // Others may come to the same image at the same time.
+    write_atomic(&path, image.id.0.as_bytes()).map_err(BuildError::state("write", path))?;
     Ok(image)
 }
