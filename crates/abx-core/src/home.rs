@@ -15,7 +15,7 @@
 //!     renewed/<key>                  the layer `--no-cache` made last in place of the one with this key
 //!     cache/{apt,pip,uv,npm,debs}/   downloads kept between builds, never in an image
 //!     cache/own/<template>/          the same for steps of templates we do not vouch for
-//!     disks/<MB>.ext4                formatted, empty disks to copy for new sandboxes
+//!     disks/<MB>-v<n>/               formatted, empty disks to take for new sandboxes
 //!     tools/                         helper programs by digest (the guest daemon, uv)
 //!     staging/                       half-made entries; each is locked by its maker
 //!     locks/                         one file a lock
