@@ -7,6 +7,8 @@
 //!
 //! `ABX_KILL_ROUNDS` sets the number of rounds, `ABX_KILL_SEED` repeats a run's choices.
 
+#![expect(clippy::print_stdout, reason = "the rounds and the seed are the record of a run")]
+
 mod census;
 mod dice;
 mod lab;
