@@ -35,6 +35,8 @@ pub enum Error {
     Settings { message: String, place: Box<Snippet> },
     #[error("--{what} {value} is outside {low} to {high}")]
     OutOfBounds { what: &'static str, value: String, low: String, high: String },
+    #[error("host port {port} is asked for twice")]
+    PortTwice { port: u16 },
     #[error("cannot read the image's layers")]
     LayerUnreadable { source: std::io::Error },
     #[error("no local template `{name}:{tag}`")]
@@ -98,9 +100,10 @@ fn state_code(error: &std::io::Error) -> Code {
 impl Fault for Error {
     fn code(&self) -> Code {
         match self {
-            Self::Settings { .. } | Self::SettingsUnreadable { .. } | Self::OutOfBounds { .. } => {
-                Code::SpecInvalid
-            }
+            Self::Settings { .. }
+            | Self::SettingsUnreadable { .. }
+            | Self::OutOfBounds { .. }
+            | Self::PortTwice { .. } => Code::SpecInvalid,
             Self::NoLocalTemplate { .. } => Code::TemplateNotFound,
             Self::State { source, .. } => state_code(source),
             Self::BaseImage { .. } => Code::BaseImage,

@@ -99,7 +99,7 @@ pub(crate) fn settle(
             request.idle_timeout.unwrap_or(effective.idle_timeout),
             OR_NEVER,
         )?,
-        ports: ports(&effective.ports, &request.ports),
+        ports: ports(&effective.ports, &request.ports)?,
         public: effective.public,
         network: request.network.unwrap_or(true),
         capabilities: effective.capabilities.clone(),
@@ -133,14 +133,20 @@ fn shown(metadata: &abx_spec::Metadata, reference: &str) -> String {
 }
 
 /// The caller's ports, and the template's own on any free host port where the caller has not mapped them.
-fn ports(template: &[u16], asked: &[PortRequest]) -> Vec<PortRequest> {
-    let mut ports = asked.to_vec();
+fn ports(template: &[u16], asked: &[PortRequest]) -> Result<Vec<PortRequest>, Error> {
+    let mut ports: Vec<PortRequest> = Vec::new();
+    for port in asked {
+        if let Some(host) = port.host.filter(|host| ports.iter().any(|other| other.host == Some(*host))) {
+            return Err(Error::PortTwice { port: host });
+        }
+        ports.push(*port);
+    }
     for guest in template {
         if !asked.iter().any(|port| port.guest == *guest) {
             ports.push(PortRequest { host: None, guest: *guest });
         }
     }
-    ports
+    Ok(ports)
 }
 
 /// Seconds; a caller may say 0 for never.
@@ -165,8 +171,16 @@ mod tests {
     #[test]
     fn a_callers_mapping_replaces_the_templates_for_that_port() {
         let asked = [PortRequest { host: Some(9000), guest: 80 }];
-        let all = ports(&[80, 443], &asked);
+        let all = ports(&[80, 443], &asked).expect("no clash");
         assert_eq!(all, [asked[0], PortRequest { host: None, guest: 443 }]);
+    }
+
+    #[test]
+    fn a_host_port_is_one_ports_only() {
+        let port = |host, guest| PortRequest { host, guest };
+        assert!(ports(&[], &[port(None, 80), port(None, 80)]).is_ok());
+        let error = ports(&[], &[port(Some(9000), 80), port(Some(9000), 81)]).expect_err("a clash");
+        assert_eq!(error.to_string(), "host port 9000 is asked for twice");
     }
 
     #[test]
