@@ -111,3 +111,11 @@ fn the_ports_of_a_public_template_are_for_everybody() {
     let sandbox = abx.create(&[&template]);
     assert!(address_of(&sandbox, 8000).ip().is_unspecified());
 }
+
+#[test]
+fn a_host_port_that_is_asked_for_twice_is_refused() {
+    let Some(abx) = shared() else { return };
+    let words = ["create", "base", "--port", "18999:80", "--port", "18999:81"];
+    let stderr = abx.run(&words).failure(2, "E2004");
+    assert!(stderr.contains("18999"), "{stderr}");
+}
