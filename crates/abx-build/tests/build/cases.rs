@@ -8,8 +8,9 @@ use abx_core::{Code, Event, Fault, Progress};
 
 use crate::world::{Record, World, outcomes};
 
-pub(crate) const ALL: [(&str, fn()); 11] = [
+pub(crate) const ALL: [(&str, fn()); 12] = [
     ("a_template_is_built_once", a_template_is_built_once),
+    ("what_was_built_is_written_to_disk", what_was_built_is_written_to_disk),
     ("a_changed_file_rebuilds_what_follows", a_changed_file_rebuilds_what_follows),
     ("a_failed_step_says_all_and_the_next_run_resumes", a_failed_step_says_all_and_the_next_run_resumes),
     ("the_script_runs_last_and_its_failure_shows", the_script_runs_last_and_its_failure_shows),
@@ -52,6 +53,17 @@ fn a_template_is_built_once() {
     assert!(outcomes(&again).iter().all(|outcome| outcome.starts_with('=')));
     assert_eq!(again.image, built.image);
     world.assert_clean();
+}
+
+fn what_was_built_is_written_to_disk() {
+    let world = World::new();
+    world.template("  copy: [{src: a, dest: a}]\n").file("a", "1");
+    world.build().expect("build");
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    while !world.store.home().store("synced").exists() {
+        assert!(std::time::Instant::now() < deadline, "nobody syncs the store");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn a_changed_file_rebuilds_what_follows() {

@@ -19,7 +19,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 
 use abx_core::Home;
-use abx_core::fs::{Lock, write_durable};
+use abx_core::fs::write_durable;
+use rustix::fs::{FlockOperation, flock, syncfs};
+use rustix::io::retry_on_intr;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -104,22 +106,22 @@ impl ImageStore {
         }
     }
 
-    /// Writes the whole store to disk, unless another process did since the last layer was published.
+    /// Writes the whole store to disk, unless another process did since this was called. Makes nothing where
+    /// there is no store any more.
     pub fn sync(&self) -> Result<(), ImageError> {
-        let layers = self.layers();
+        let (layers, path) = (self.layers(), self.home.store("synced"));
         let wanted = self.boots().stamp();
-        let _lock =
-            Lock::exclusive(&self.lock_path("store", "sync")).map_err(ImageError::store("lock", &layers))?;
-        let path = self.home.store("synced");
+        // The lock is the directory itself.
+        let directory = File::open(&layers).map_err(ImageError::store("open", &layers))?;
+        retry_on_intr(|| flock(&directory, FlockOperation::LockExclusive))
+            .map_err(|error| ImageError::store("lock", &layers)(error.into()))?;
         let bytes = read_optional(&path).map_err(ImageError::store("read", &path))?.unwrap_or_default();
         let mut boots = Boots::new(&self.boots().current, &String::from_utf8_lossy(&bytes));
         if boots.is_synced(&wanted) {
             return Ok(());
         }
         let begun = boots.stamp();
-        let failed = || ImageError::store("sync", &layers);
-        let directory = File::open(&layers).map_err(failed())?;
-        rustix::fs::syncfs(&directory).map_err(|error| failed()(error.into()))?;
+        syncfs(&directory).map_err(|error| ImageError::store("sync", &layers)(error.into()))?;
         boots.synced.insert(begun.boot, begun.made);
         write_durable(&path, boots.lines().as_bytes()).map_err(ImageError::store("write", &path))
     }
