@@ -21,7 +21,8 @@ const REMEMBERED: usize = 200;
 pub fn clean(home: &Home, remove: bool) -> Result<Vec<String>, EngineError> {
     let mut left = Vec::new();
     for (id, dir) in entries(home)? {
-        if !is_live(&dir) {
+        // One that has ended since it was listed is no leftover.
+        if !is_live(&dir) && dir.exists() {
             left.push(format!("sandbox {id}, whose monitor is gone"));
             if remove {
                 remove_dead(home, &id, None);

@@ -19,8 +19,8 @@ pub(super) struct Inherited {
     pub settings: SandboxSettings,
     /// Where to say that the sandbox is ready, or why not; taken when said.
     pub report: Option<File>,
-    /// Held for life: the entry's lock, then the name's where there is one.
-    _locks: Vec<Lock>,
+    /// The entry's lock, then the name's where there is one; held until nothing of the sandbox is left.
+    locks: Vec<Lock>,
 }
 
 impl Inherited {
@@ -47,6 +47,11 @@ impl Inherited {
         let mut locks = vec![lock];
         locks.extend(fds.map(Lock::inherited));
         let settings = serde_json::from_reader(std::io::stdin().lock()).ok()?;
-        Some(Self { home, dir, id, settings, report: Some(report), _locks: locks })
+        Some(Self { home, dir, id, settings, report: Some(report), locks })
+    }
+
+    /// Lets go of the entry and of the name, which another sandbox may have from now on.
+    pub(super) fn let_go(&mut self) {
+        self.locks.clear();
     }
 }

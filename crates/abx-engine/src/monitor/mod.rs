@@ -8,6 +8,7 @@
 mod health;
 mod idle;
 mod inherited;
+mod log;
 mod plan;
 mod ready;
 mod supervise;
@@ -62,6 +63,7 @@ pub fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     crate::clean::forget(&inherited.home, &record.id, Some(record.ended(end.reason)));
+    inherited.let_go();
     end.answer();
     // Nobody waits any more.
     disk::refill(&inherited.home, record.settings.disk);
@@ -110,7 +112,7 @@ async fn start(
     record: &mut Record,
 ) -> Result<supervise::Parts, EngineError> {
     let mut parts = supervise::Parts::new(&inherited.dir, plan)?;
-    ready::wait(&inherited.dir, &record.settings, running, &mut parts, inherited.report.as_ref()).await?;
+    ready::wait(&record.settings, running, &mut parts, inherited.report.as_ref()).await?;
     record.state = State::Running;
     record.write(&inherited.dir).map_err(EngineError::state(&inherited.dir))?;
     if !report(inherited, &Report::Ready(Box::new(record.clone()))) {

@@ -1,12 +1,12 @@
 //! From settings to what is launched: the daemon as process 1, its descriptors, the files that exist only at
 //! run time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Seek, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use abx_isolate::{
     Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Slots, Upper,
@@ -15,9 +15,12 @@ use abx_protocol::boot::{self, BootConfig, MetricLimits, StartupCommand};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::inherited::Inherited;
+use super::log::Log;
 use crate::{EngineError, PortRequest, SandboxSettings, disk, guest_program};
 
 /// Numbers of the daemon's descriptors inside.
+const STDIN: i32 = 0;
+const STDERR: i32 = 2;
 const LISTEN: i32 = 3;
 const CONTROL: i32 = 4;
 const CONFIG: i32 = 5;
@@ -31,6 +34,7 @@ pub(super) struct Plan {
     pub control: UnixListener,
     /// Our end of the daemon's control socket.
     pub guest: UnixStream,
+    pub log: Log,
     /// Uid range and address; free again when dropped.
     pub slot: Slot,
     /// The descriptors that `launch` names; they must outlive the launch.
@@ -49,14 +53,22 @@ impl Plan {
         let control = UnixListener::bind("control.sock").map_err(EngineError::state(dir))?;
         let (guest, guest_end) = UnixStream::pair().map_err(EngineError::state(dir))?;
         let config = boot_config(id.as_str(), settings).map_err(EngineError::state(dir))?;
-        let log = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open("log.jsonl")
-            .map_err(EngineError::state(dir))?;
+        let (log, log_end) = Log::new(Path::new("log.jsonl")).map_err(EngineError::state(dir))?;
+        // None of ours: they hold the request, and a file of the host.
+        let nothing = File::open("/dev/null").map_err(EngineError::state("/dev/null"))?;
         let program = guest_program::installed(home).map_err(EngineError::state(home.store("tools")))?;
-        let handed: Vec<OwnedFd> = vec![listen.into(), guest_end.into(), config.into(), log.into()];
-        let fds = handed.iter().map(AsRawFd::as_raw_fd).zip([LISTEN, CONTROL, CONFIG, LOG]).collect();
+        let handed: Vec<OwnedFd> =
+            vec![listen.into(), guest_end.into(), config.into(), log_end, nothing.into()];
+        let [listen, guest_end, config, log_end, nothing] =
+            std::array::from_fn(|index| handed[index].as_raw_fd());
+        let fds = vec![
+            (nothing, STDIN),
+            (log_end, STDERR),
+            (listen, LISTEN),
+            (guest_end, CONTROL),
+            (config, CONFIG),
+            (log_end, LOG),
+        ];
         let launch = Launch {
             name: id.to_string(),
             hostname: hostname(id.as_str(), settings),
@@ -83,7 +95,7 @@ impl Plan {
                 fds,
             },
         };
-        Ok(Self { launch, relays: relays(settings), control, guest, slot, _handed: handed })
+        Ok(Self { launch, relays: relays(settings), control, guest, log, slot, _handed: handed })
     }
 }
 

@@ -1,10 +1,9 @@
 //! When a sandbox counts as ready: its daemon serves, and the template's probe has passed.
 
-use std::collections::VecDeque;
 use std::fs::File;
-use std::path::Path;
 use std::time::Duration;
 
+use abx_client::Client;
 use abx_isolate::Running;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, Interest};
@@ -25,7 +24,6 @@ const LINES: usize = 20;
 /// # Errors
 /// E2010 with the startup command's last output. [`EngineError::CreatorGone`] as soon as nobody waits any more.
 pub(super) async fn wait(
-    dir: &Path,
     settings: &SandboxSettings,
     running: &Running,
     parts: &mut Parts,
@@ -44,7 +42,7 @@ pub(super) async fn wait(
         Ok(Err(other)) => return Err(other),
         Err(_) => format!("not ready after {} s: {}", readiness.timeout, describe(&readiness.check)),
     };
-    Err(EngineError::NotReady { reason, output: last_lines(&dir.join("log.jsonl")) })
+    Err(EngineError::NotReady { reason, output: last_lines(&parts.client).await })
 }
 
 async fn guest_serves(parts: &mut Parts) -> Result<(), EngineError> {
@@ -122,18 +120,11 @@ fn describe(check: &ReadinessCheck) -> String {
     }
 }
 
-/// The last lines the startup command printed.
-fn last_lines(log: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(log).unwrap_or_default();
-    let mut lines = VecDeque::with_capacity(LINES);
-    for line in text.lines() {
-        let Ok(entry) = serde_json::from_str::<serde_json::Value>(line) else { continue };
-        if lines.len() == LINES {
-            lines.pop_front();
-        }
-        lines.push_back(entry["line"].as_str().unwrap_or_default().to_owned());
-    }
-    lines.into()
+/// The last lines the startup command printed; none where the daemon does not say.
+async fn last_lines(client: &Client) -> Vec<String> {
+    let tail = client.startup().await.map(|startup| startup.tail).unwrap_or_default();
+    let lines: Vec<String> = tail.lines().map(str::to_owned).collect();
+    lines[lines.len().saturating_sub(LINES)..].to_vec()
 }
 
 #[cfg(test)]

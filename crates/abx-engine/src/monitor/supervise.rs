@@ -32,6 +32,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn new(dir: &Path, plan: Plan) -> Result<Self, EngineError> {
         let failed = || EngineError::state(dir);
+        tokio::spawn(plan.log.take_over());
         plan.control.set_nonblocking(true).map_err(failed())?;
         plan.guest.set_nonblocking(true).map_err(failed())?;
         Ok(Self {
