@@ -4,6 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -191,6 +192,7 @@ impl Drop for TestContext {
         if !self.is_shared && self.state.join("sandboxes").exists() {
             let _ = self.command(&["-q", "kill", "--all"]).output();
             let _ = self.command(&["-q", "doctor", "--clean"]).output();
+            wait_for_the_last(&self.state);
         }
     }
 }
@@ -211,6 +213,21 @@ fn prepare(context: &TestContext) -> Result<(), String> {
     match lacks.iter().find(|code| ran.stderr.contains(*code)) {
         Some(_) => Err(ran.stderr),
         None => panic!("python-base does not run: {ran:#?}"),
+    }
+}
+
+/// A monitor may still do something for the next sandbox when its own is gone; the folder cannot be removed meanwhile.
+fn wait_for_the_last(state: &Path) {
+    let state = state.as_os_str().as_encoded_bytes();
+    let is_of_state = |process: std::fs::DirEntry| {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        words.windows(state.len()).any(|part| part == state)
+    };
+    for _ in 0..500 {
+        if !std::fs::read_dir("/proc").into_iter().flatten().flatten().any(is_of_state) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
