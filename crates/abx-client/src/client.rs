@@ -12,6 +12,9 @@ use http::{Method, header};
 use crate::ClientError;
 use crate::transport::{Endpoint, RequestBody, refusal};
 
+/// How long the daemon may take to say how it is; it takes less than a millisecond.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How much longer than a probe's own limit its answer is awaited.
 const PROBE_SLACK: Duration = Duration::from_secs(2);
 
@@ -80,11 +83,7 @@ impl Client {
             .request(Method::POST, private::EXEC, None)
             .header(header::CONTENT_TYPE, "application/json");
         let answer = self.endpoint.json("exec", builder, Bytes::from(body).into(), None);
-        // A daemon that hangs must not hang its host.
-        match tokio::time::timeout(timeout + PROBE_SLACK, answer).await {
-            Ok(answer) => answer,
-            Err(_) => Err(ClientError::Timeout { call: "exec" }),
-        }
+        within(timeout + PROBE_SLACK, "exec", answer).await
     }
 
     /// The processes that calls started and that still run.
@@ -102,6 +101,45 @@ impl Client {
         target: &str,
     ) -> Result<A, ClientError> {
         let builder = self.endpoint.request(Method::GET, target, None);
-        self.endpoint.json(call, builder, RequestBody::empty(), None).await
+        within(PATIENCE, call, self.endpoint.json(call, builder, RequestBody::empty(), None)).await
+    }
+}
+
+/// A daemon that hangs must not hang its host.
+async fn within<A>(
+    limit: Duration,
+    call: &'static str,
+    answer: impl Future<Output = Result<A, ClientError>>,
+) -> Result<A, ClientError> {
+    tokio::time::timeout(limit, answer).await.unwrap_or(Err(ClientError::Timeout { call }))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::UnixListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_refused() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let socket = dir.path().join("s");
+        let listener = UnixListener::bind(&socket).expect("bind");
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("accept");
+            let _ = stream.read(&mut [0; 1024]).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n{\"").await;
+            // Until the client hangs up.
+            while stream.write_all(&[b'x'; 64 << 10]).await.is_ok() {}
+        });
+        let error = Client::new(&socket).activity().await.expect_err("too long");
+        assert!(matches!(error, ClientError::Malformed { call: "activity", .. }), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_never_answers_is_not_awaited_for_ever() {
+        let never = within::<()>(Duration::from_millis(1), "activity", std::future::pending());
+        assert!(matches!(never.await, Err(ClientError::Timeout { call: "activity" })));
     }
 }

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::request::Builder;
 use http::{Method, Request, Response, header};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -23,6 +23,9 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 use crate::ClientError;
+
+/// Bytes of the longest answer that is taken whole.
+const LONGEST_ANSWER: usize = 32 << 20;
 
 /// Messages go over the wire in the encoding that costs least.
 pub(crate) const CODEC: Codec = Codec::Proto;
@@ -149,11 +152,13 @@ pub(crate) async fn refusal(
     ClientError::of_status(call, path, status.as_u16(), message)
 }
 
+/// The whole of an answer, which must not be longer than [`LONGEST_ANSWER`]: who answers may be hostile.
 pub(crate) async fn collect(call: &'static str, body: Incoming) -> Result<Bytes, ClientError> {
-    let collected = body.collect().await;
-    collected
-        .map(|collected| collected.to_bytes())
-        .map_err(|source| ClientError::Gone { call, source: Some(source) })
+    let collected = Limited::new(body, LONGEST_ANSWER).collect().await;
+    collected.map(|collected| collected.to_bytes()).map_err(|error| match error.downcast::<hyper::Error>() {
+        Ok(source) => ClientError::Gone { call, source: Some(*source) },
+        Err(error) => ClientError::Malformed { call, what: error.to_string() },
+    })
 }
 
 fn parse<A: DeserializeOwned>(call: &'static str, bytes: &[u8]) -> Result<A, ClientError> {
