@@ -4,7 +4,9 @@ use std::process::{Command, Stdio};
 
 use abx_test::{run, wait_until};
 
-use super::{empty, shared, with_python};
+use super::{empty, shared, with_debian};
+
+const DEBIAN: &str = "base:\n  image: debian:bookworm-slim\n";
 
 #[test]
 fn the_report_names_each_feature_and_changes_nothing() {
@@ -41,8 +43,9 @@ fn a_lack_is_shown_with_the_command_that_mends_it() {
 
 #[test]
 fn clean_removes_what_a_killed_monitor_left_and_spares_the_living() {
-    let Some(abx) = with_python() else { return };
-    let (living, dead) = (abx.create(&["base"]), abx.create(&["base", "--name", "dead"]));
+    let Some(abx) = with_debian() else { return };
+    let plain = abx.template("plain", DEBIAN);
+    let (living, dead) = (abx.create(&[&plain]), abx.create(&[&plain, "--name", "dead"]));
     let record =
         std::fs::read(abx.state().join("sandboxes").join(&dead.id).join("sandbox.json")).expect("record");
     let record: serde_json::Value = serde_json::from_slice(&record).expect("json");
@@ -60,18 +63,19 @@ fn clean_removes_what_a_killed_monitor_left_and_spares_the_living() {
     assert!(all.lines().any(|line| line.starts_with(&dead.id) && line.contains("monitor lost")), "{all}");
     assert_eq!(living.sh("echo alive"), "alive\n");
     // The name is free again.
-    abx.create(&["base", "--name", "dead"]);
+    abx.create(&[&plain, "--name", "dead"]);
 }
 
 #[test]
 fn clean_is_safe_beside_running_creates() {
-    let Some(abx) = with_python() else { return };
+    let Some(abx) = with_debian() else { return };
+    let plain = abx.template("plain", DEBIAN);
     std::thread::scope(|scope| {
         let creators: Vec<_> = (0..2)
             .map(|_| {
                 scope.spawn(|| {
                     (0..6).for_each(|_| {
-                        abx.run(&["create", "--rm", "base", "--", "true"]).success();
+                        abx.run(&["create", "--rm", &plain, "--", "true"]).success();
                     })
                 })
             })
@@ -85,9 +89,10 @@ fn clean_is_safe_beside_running_creates() {
 
 #[test]
 fn an_interrupted_create_leaves_nothing() {
-    let Some(abx) = with_python() else { return };
+    let Some(abx) = with_debian() else { return };
+    let plain = abx.template("plain", DEBIAN);
     let startup = "sandbox:\n  startup_command: sleep 1000\n  readiness_probe: {type: tcp, port: 8000}\n";
-    let template = abx.template("waiting", &format!("base:\n  from: base\n{startup}"));
+    let template = abx.template("waiting", &format!("{DEBIAN}{startup}"));
     for signal in ["INT", "TERM", "KILL"] {
         let mut command = abx.command(&["create", &template]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("abx");

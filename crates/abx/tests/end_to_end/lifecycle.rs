@@ -5,7 +5,9 @@ use std::path::Path;
 use abx_test::{TestContext, wait_until};
 use serde_json::Value;
 
-use super::{shared, with_python};
+use super::{shared, with_debian};
+
+const DEBIAN: &str = "base:\n  image: debian:bookworm-slim\n";
 
 /// Why the sandbox ended; `None` while it lives.
 fn reason(abx: &TestContext, id: &str) -> Option<String> {
@@ -24,15 +26,16 @@ fn ids(list: &Value) -> Vec<String> {
 
 #[test]
 fn list_shows_the_live_and_all_the_ended_too_newest_first() {
-    let Some(abx) = with_python() else { return };
+    let Some(abx) = with_debian() else { return };
+    let plain = abx.template("plain", DEBIAN);
     assert_eq!(abx.run(&["list"]).success(), "ID  NAME  TEMPLATE  STATUS  CREATED  ENDS  PORTS\n");
-    let first = abx.create(&["base", "--network", "none", "--name", "first"]);
+    let first = abx.create(&[&plain, "--network", "none", "--name", "first"]);
     std::thread::sleep(std::time::Duration::from_millis(1100));
-    let second = abx.create(&["base", "--network", "none"]);
+    let second = abx.create(&[&plain, "--network", "none"]);
     assert_eq!(ids(&abx.run(&["list", "--json"]).json()), [second.id.clone(), first.id.clone()]);
     let table = abx.run(&["list"]).success();
     let row = table.lines().find(|line| line.starts_with(&first.id)).expect("a row");
-    assert!(row.contains("first") && row.contains("base:1.0.0") && row.contains("running"), "{table}");
+    assert!(row.contains("first") && row.contains("plain:0.0.0") && row.contains("running"), "{table}");
     abx.run(&["kill", "first"]).success();
     assert_eq!(ids(&abx.run(&["list", "--json"]).json()), std::slice::from_ref(&second.id));
     assert_eq!(ids(&abx.run(&["list", "--all", "--json"]).json()), [second.id.clone(), first.id.clone()]);
@@ -46,8 +49,9 @@ fn list_shows_the_live_and_all_the_ended_too_newest_first() {
 
 #[test]
 fn a_prefix_must_be_unique() {
-    let Some(abx) = with_python() else { return };
-    let sandboxes: Vec<_> = (0..37).map(|_| abx.create(&["base", "--network", "none"])).collect();
+    let Some(abx) = with_debian() else { return };
+    let plain = abx.template("plain", DEBIAN);
+    let sandboxes: Vec<_> = (0..37).map(|_| abx.create(&[&plain, "--network", "none"])).collect();
     // Two of 37 ids begin alike.
     let is_twin = |id: &str| sandboxes.iter().filter(|other| other.id[..1] == id[..1]).count() > 1;
     let twin =
