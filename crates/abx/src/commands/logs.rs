@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
@@ -83,10 +83,11 @@ impl Log {
             self.reopen()?;
         }
         let Some(reader) = &mut self.reader else { return Ok(Vec::new()) };
+        let failed = |source| EdgeError::Read { path: self.path.clone(), source };
+        skip_hole(reader).map_err(failed)?;
         let mut lines = Vec::new();
         loop {
-            let read = reader.read_until(b'\n', &mut self.partial);
-            read.map_err(|source| EdgeError::Read { path: self.path.clone(), source })?;
+            reader.read_until(b'\n', &mut self.partial).map_err(failed)?;
             if self.partial.last() != Some(&b'\n') {
                 return Ok(lines);
             }
@@ -94,6 +95,17 @@ impl Log {
             lines.extend(serde_json::from_slice::<Line>(&self.partial).ok());
             self.partial.clear();
         }
+    }
+}
+
+/// Of a long log the beginning is gone: a hole is there in its place. The piece of a line that follows it is no
+/// line of ours.
+fn skip_hole(reader: &mut BufReader<File>) -> std::io::Result<()> {
+    let position = reader.stream_position()?;
+    match rustix::fs::seek(reader.get_ref(), rustix::fs::SeekFrom::Data(position)) {
+        Ok(data) => reader.seek(SeekFrom::Start(data)).map(drop),
+        // Nothing behind `position`, or a file system that knows of no holes.
+        Err(_) => reader.seek(SeekFrom::Start(position)).map(drop),
     }
 }
 
@@ -114,5 +126,20 @@ mod tests {
         assert_eq!(text(&log.rest().expect("one"), false), "hello\n");
         writeln!(file, "{}", &line[20..]).expect("write");
         assert_eq!(text(&log.rest().expect("another"), true), "2026-01-01T00:00:00.000Z stdout: hello\n");
+    }
+
+    #[test]
+    fn the_beginning_that_is_gone_is_passed_over() {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("log.jsonl");
+        let line = r#"{"time":"2026-01-01T00:00:00.000Z","stream":"stdout","line":"hello"}"#;
+        let mut file = File::create(&path).expect("create");
+        file.write_all(format!("{line}\n").repeat(4096).as_bytes()).expect("write");
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&file, punch, 0, 128 << 10).expect("punch");
+        let lines = Log::open(&path).expect("open").rest().expect("lines");
+        let left = (4096 * (line.len() + 1) - (128 << 10)) / (line.len() + 1);
+        assert_eq!(lines.len(), left);
     }
 }
