@@ -42,6 +42,8 @@ pub enum EngineError {
     GuestDied,
     #[error("nobody waits for the sandbox any more")]
     CreatorGone,
+    #[error("the sandbox was killed while it started")]
+    Killed,
     #[error(transparent)]
     Isolate(#[from] IsolateError),
     #[error(transparent)]

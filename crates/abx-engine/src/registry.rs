@@ -25,12 +25,13 @@ pub fn list_live(home: &Home) -> Result<Vec<Found>, EngineError> {
 /// # Errors
 /// E2009 where none or several fit.
 pub fn find(home: &Home, which: &str) -> Result<Found, EngineError> {
-    if let Some(id) = SandboxId::parse(which) {
-        let dir = dir_of(home, &id);
-        return match is_live(&dir).then(|| found(dir)).flatten() {
-            Some(found) => Ok(found),
-            None => Err(EngineError::no_sandbox(home, which)),
-        };
+    // A name may look like an id.
+    if let Some(id) = SandboxId::parse(which)
+        && let dir = dir_of(home, &id)
+        && is_live(&dir)
+        && let Some(found) = found(dir)
+    {
+        return Ok(found);
     }
     let live = list_live(home)?;
     if let Some(named) = live.iter().find(|found| found.record.settings.name.as_deref() == Some(which)) {

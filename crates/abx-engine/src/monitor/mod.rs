@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use abx_core::{Fault, Home};
-use abx_isolate::Running;
+use abx_isolate::{Running, Slot, Slots};
 
 use crate::create::Report;
 use crate::record::now;
@@ -37,7 +37,8 @@ pub fn main() -> ExitCode {
     let Some(mut inherited) = (unsafe { Inherited::take(std::env::args_os().skip(2)) }) else {
         return ExitCode::from(2);
     };
-    let (mut running, plan, mut record) = match launch(&inherited) {
+    // The ids and addresses are taken until nothing of the sandbox uses them.
+    let (mut running, plan, mut record, _slot) = match launch(&inherited) {
         Ok(launched) => launched,
         Err(error) => {
             report(&mut inherited, &Report::failed(&error));
@@ -71,7 +72,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Everything up to the daemon's start, in one thread.
-fn launch(inherited: &Inherited) -> Result<(Running, Plan, Record), EngineError> {
+fn launch(inherited: &Inherited) -> Result<(Running, Plan, Record, Slot), EngineError> {
     let settings = inherited.settings.clone();
     let mut record = Record {
         id: inherited.id.clone(),
@@ -85,41 +86,51 @@ fn launch(inherited: &Inherited) -> Result<(Running, Plan, Record), EngineError>
         settings,
     };
     record.write(&inherited.dir).map_err(EngineError::state(&inherited.dir))?;
-    let plan = Plan::new(inherited)?;
+    let slot = Slots::of_host()?.take()?;
+    let plan = Plan::new(inherited, &slot)?;
     let running = abx_isolate::launch(&plan.launch, &plan.relays)?;
     record.init = running.pid();
     record.ports =
         running.ports().iter().map(|port| PortMapping { guest: port.guest, host: port.listen }).collect();
-    Ok((running, plan, record))
+    Ok((running, plan, record, slot))
 }
 
 /// From the daemon's start to the reason of the end.
 async fn live(inherited: &mut Inherited, running: &Running, plan: Plan, record: &mut Record) -> End {
-    match start(inherited, running, plan, record).await {
-        Ok(parts) => supervise::supervise(&inherited.dir, running, parts, record).await,
-        Err(error) => {
-            report(inherited, &Report::failed(&error));
-            End::of(EndReason::StartupFailed)
+    let mut parts = match supervise::Parts::new(&inherited.dir, plan) {
+        Ok(parts) => parts,
+        Err(error) => return not_started(inherited, &error),
+    };
+    tokio::select! {
+        ready = ready::wait(
+            &record.settings, running, &mut parts.guest, &parts.client, inherited.report.as_ref(),
+        ) => {
+            if let Err(error) = ready.and_then(|()| announce(inherited, record)) {
+                return not_started(inherited, &error);
+            }
+        }
+        end = supervise::killed(&mut parts.asked) => {
+            report(inherited, &Report::failed(&EngineError::Killed));
+            return end;
         }
     }
+    supervise::supervise(&inherited.dir, running, parts, record).await
 }
 
-/// Waits until it is ready and tells the creator.
-async fn start(
-    inherited: &mut Inherited,
-    running: &Running,
-    plan: Plan,
-    record: &mut Record,
-) -> Result<supervise::Parts, EngineError> {
-    let mut parts = supervise::Parts::new(&inherited.dir, plan)?;
-    ready::wait(&record.settings, running, &mut parts, inherited.report.as_ref()).await?;
+fn not_started(inherited: &mut Inherited, error: &EngineError) -> End {
+    report(inherited, &Report::failed(error));
+    End::of(EndReason::StartupFailed)
+}
+
+/// Records that it is ready and tells the creator.
+fn announce(inherited: &mut Inherited, record: &mut Record) -> Result<(), EngineError> {
     record.state = State::Running;
     record.write(&inherited.dir).map_err(EngineError::state(&inherited.dir))?;
     if !report(inherited, &Report::Ready(Box::new(record.clone()))) {
         return Err(EngineError::CreatorGone);
     }
     refill_disks_later(&inherited.home, record.settings.disk);
-    Ok(parts)
+    Ok(())
 }
 
 /// A moment later: whoever waits for the sandbox begins to use it now.

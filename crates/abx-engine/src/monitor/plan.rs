@@ -8,9 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use abx_isolate::{
-    Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Slots, Upper,
-};
+use abx_isolate::{Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper};
 use abx_protocol::boot::{self, BootConfig, MetricLimits, StartupCommand};
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -35,16 +33,13 @@ pub(super) struct Plan {
     /// Our end of the daemon's control socket.
     pub guest: UnixStream,
     pub log: Log,
-    /// Uid range and address; free again when dropped.
-    pub slot: Slot,
     /// The descriptors that `launch` names; they must outlive the launch.
     _handed: Vec<OwnedFd>,
 }
 
 impl Plan {
-    pub(super) fn new(inherited: &Inherited) -> Result<Self, EngineError> {
+    pub(super) fn new(inherited: &Inherited, slot: &Slot) -> Result<Self, EngineError> {
         let Inherited { home, dir, id, settings, .. } = inherited;
-        let slot = Slots::of_host()?.take()?;
         let disk = dir.join("disk.ext4");
         disk::create(home, settings.disk, &disk)?;
         // Relative names: a socket's path may have 107 bytes only, wherever the home is.
@@ -95,7 +90,7 @@ impl Plan {
                 fds,
             },
         };
-        Ok(Self { launch, relays: relays(settings), control, guest, log, slot, _handed: handed })
+        Ok(Self { launch, relays: relays(settings), control, guest, log, _handed: handed })
     }
 }
 

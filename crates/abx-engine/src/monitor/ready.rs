@@ -7,9 +7,9 @@ use abx_client::Client;
 use abx_isolate::Running;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, Interest};
+use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::supervise::Parts;
 use crate::settings::{Readiness, ReadinessCheck};
 use crate::{EngineError, SandboxSettings};
 
@@ -26,14 +26,15 @@ const LINES: usize = 20;
 pub(super) async fn wait(
     settings: &SandboxSettings,
     running: &Running,
-    parts: &mut Parts,
+    guest: &mut UnixStream,
+    client: &Client,
     creator: Option<&File>,
 ) -> Result<(), EngineError> {
-    guest_serves(parts).await?;
+    guest_serves(guest).await?;
     let Some(readiness) = &settings.readiness else { return Ok(()) };
     let limit = Duration::from_secs_f64(readiness.timeout);
     let outcome = tokio::select! {
-        outcome = timeout(limit, passes(readiness, settings, running, parts)) => outcome,
+        outcome = timeout(limit, passes(readiness, settings, running, client)) => outcome,
         () = gone(creator) => return Err(EngineError::CreatorGone),
     };
     let reason = match outcome {
@@ -42,12 +43,12 @@ pub(super) async fn wait(
         Ok(Err(other)) => return Err(other),
         Err(_) => format!("not ready after {} s: {}", readiness.timeout, describe(&readiness.check)),
     };
-    Err(EngineError::NotReady { reason, output: last_lines(&parts.client).await })
+    Err(EngineError::NotReady { reason, output: last_lines(client).await })
 }
 
-async fn guest_serves(parts: &mut Parts) -> Result<(), EngineError> {
+async fn guest_serves(guest: &mut UnixStream) -> Result<(), EngineError> {
     let mut line = [0; 6];
-    match timeout(Duration::from_secs(GUEST_PATIENCE), parts.guest.read_exact(&mut line)).await {
+    match timeout(Duration::from_secs(GUEST_PATIENCE), guest.read_exact(&mut line)).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(_)) => Err(EngineError::GuestDied),
         Err(_) => Err(EngineError::GuestSilent { seconds: GUEST_PATIENCE }),
@@ -59,7 +60,7 @@ async fn passes(
     readiness: &Readiness,
     settings: &SandboxSettings,
     running: &Running,
-    parts: &Parts,
+    client: &Client,
 ) -> Result<(), EngineError> {
     let end = Instant::now() + Duration::from_secs_f64(readiness.timeout);
     loop {
@@ -67,14 +68,14 @@ async fn passes(
             ReadinessCheck::Tcp(port) => listens(running.pid(), *port),
             ReadinessCheck::Exec(command) => {
                 let left = end.saturating_duration_since(Instant::now());
-                parts.client.exec_probe(command.as_str(), Some(&settings.user), left).await?.exit_code == 0
+                client.exec_probe(command.as_str(), Some(&settings.user), left).await?.exit_code == 0
             }
         };
         if passed {
             return Ok(());
         }
         if settings.startup_command.is_some() {
-            let startup = parts.client.startup().await?;
+            let startup = client.startup().await?;
             if startup.failed() {
                 let status = startup.exit_code.unwrap_or_default();
                 let reason = format!("the startup command ended with status {status}");

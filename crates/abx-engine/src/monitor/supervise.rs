@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use abx_client::Client;
-use abx_isolate::{Cgroups, Running, Slot};
+use abx_isolate::{Cgroups, Running};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -24,9 +24,8 @@ pub(super) struct Parts {
     pub client: Client,
     /// Our end of the daemon's control socket; while it is open the daemon stays.
     pub guest: UnixStream,
-    control: UnixListener,
-    /// Its ids and addresses are its own as long as this is held.
-    _slot: Slot,
+    /// What is asked of this monitor.
+    pub asked: mpsc::Receiver<Asked>,
 }
 
 impl Parts {
@@ -35,17 +34,19 @@ impl Parts {
         tokio::spawn(plan.log.take_over());
         plan.control.set_nonblocking(true).map_err(failed())?;
         plan.guest.set_nonblocking(true).map_err(failed())?;
+        let control = UnixListener::from_std(plan.control).map_err(failed())?;
+        let (ask, asked) = mpsc::channel(8);
+        tokio::spawn(serve(control, ask));
         Ok(Self {
             client: Client::new(dir.join("guest.sock")),
             guest: UnixStream::from_std(plan.guest).map_err(failed())?,
-            control: UnixListener::from_std(plan.control).map_err(failed())?,
-            _slot: plan.slot,
+            asked,
         })
     }
 }
 
 /// A request and where its answer goes.
-type Asked = (Request, UnixStream);
+pub(super) type Asked = (Request, UnixStream);
 
 /// Why a sandbox ends, and who waits until nothing of it is left.
 pub(super) struct End {
@@ -59,6 +60,10 @@ impl End {
         Self { reason, killer: None }
     }
 
+    fn killed(killer: UnixStream) -> Self {
+        Self { reason: EndReason::Killed, killer: killer.into_std().ok() }
+    }
+
     /// Tells the killer that it is done.
     pub(super) fn answer(self) {
         let Some(mut stream) = self.killer else { return };
@@ -68,14 +73,23 @@ impl End {
     }
 }
 
+/// Returns when a sandbox that is not ready yet is to end.
+pub(super) async fn killed(asked: &mut mpsc::Receiver<Asked>) -> End {
+    while let Some((request, stream)) = asked.recv().await {
+        match request {
+            Request::Kill => return End::killed(stream),
+            Request::Pause | Request::Resume => answer(stream, Err("it is still starting".to_owned())).await,
+        }
+    }
+    std::future::pending().await
+}
+
 /// Returns why the sandbox is to end.
-pub(super) async fn supervise(dir: &Path, running: &Running, parts: Parts, record: &mut Record) -> End {
+pub(super) async fn supervise(dir: &Path, running: &Running, mut parts: Parts, record: &mut Record) -> End {
     let crashed = || End::of(EndReason::Crashed);
     // SAFETY: the borrow keeps the descriptor open as long as the registration lives.
     let Ok(exited) = (unsafe { AsyncFd::register(running.pidfd()) }) else { return crashed() };
     let Ok(mut terminated) = signal(SignalKind::terminate()) else { return crashed() };
-    let (ask, mut asked) = mpsc::channel::<Asked>(8);
-    tokio::spawn(serve(parts.control, ask));
     let (tell, mut told) = mpsc::channel(1);
     if let Some(check) = record.settings.healthcheck.clone() {
         tokio::spawn(health::watch(parts.client.clone(), check, record.settings.user.clone(), tell.clone()));
@@ -88,8 +102,8 @@ pub(super) async fn supervise(dir: &Path, running: &Running, parts: Parts, recor
             _ = exited.readable() => return crashed(),
             _ = terminated.recv() => return End::of(EndReason::Killed),
             () = sleep_until(end) => return End::of(EndReason::Timeout),
-            Some((request, stream)) = asked.recv() => match request {
-                Request::Kill => return End { reason: EndReason::Killed, killer: stream.into_std().ok() },
+            Some((request, stream)) = parts.asked.recv() => match request {
+                Request::Kill => return End::killed(stream),
                 Request::Pause => answer(stream, set_paused(dir, freezer, record, true)).await,
                 Request::Resume => {
                     answer(stream, set_paused(dir, freezer, record, false)).await;
