@@ -101,3 +101,20 @@ fn user_workdir_and_shell_are_the_templates() {
     let sandbox = abx.create(&[&root, "--network", "none"]);
     assert_eq!(sandbox.sh("id -u; echo $HOME; touch /etc/mine"), "0\n/root\n");
 }
+
+#[test]
+fn one_that_is_not_ready_yet_can_be_killed() {
+    let Some(abx) = shared() else { return };
+    let startup = "  startup_command: sleep 1000\n  readiness_probe: {type: tcp, port: 8000, timeout: 120}\n";
+    let template = with_sandbox(&abx, "waiting", startup);
+    let name = abx.name("waiting");
+    let mut command = abx.command(&["create", &template, "--network", "none", "--name", &name]);
+    let creator = command.stderr(std::process::Stdio::piped()).spawn().expect("abx");
+    abx_test::wait_until("an entry", || (abx.run(&["info", &name]).status == Some(0)).then_some(()));
+    let begin = Instant::now();
+    abx.run(&["kill", &name]).success();
+    let output = creator.wait_with_output().expect("wait");
+    assert!(begin.elapsed() < Duration::from_secs(60), "it waited for the probe's timeout");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("killed while it started"), "{stderr}");
+}
