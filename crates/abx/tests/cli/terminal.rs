@@ -22,8 +22,8 @@ fn size_and_keys_reach_the_command() {
     terminal.expect("37 91");
     terminal.expect("/dev/pts/");
     terminal.expect("vt220");
-    // Ctrl-C ends the command, not abx.
-    terminal.send("echo begun; sleep 60\n");
+    // Ctrl-C ends the command, not abx. What the command itself prints says that it is in the foreground.
+    terminal.send("sh -c 'echo begun; exec sleep 60'\n");
     terminal.expect("begun\r\n");
     terminal.send("\u{3}");
     terminal.send("echo $((40 + 2))\n");
