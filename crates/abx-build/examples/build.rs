@@ -40,10 +40,8 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|first| first == abx_isolate::HELPER) {
         return ExitCode::from(abx_isolate::run_helper());
     }
-    if let [first, home] = &arguments[..]
-        && first == abx_image::SYNC_HELPER
-    {
-        return ExitCode::from(abx_image::run_sync(home.as_ref()));
+    if arguments.first().is_some_and(|first| first == abx_image::SYNC_HELPER) {
+        return ExitCode::from(abx_image::run_sync(std::env::args_os().skip(2)));
     }
     let [home, reference, rest @ ..] = &arguments[..] else { return ExitCode::from(2) };
     let (flags, command) = match rest.iter().position(|argument| argument == "--") {

@@ -9,10 +9,7 @@ pub fn dispatch(first_argument: Option<&std::ffi::OsStr>) -> Option<ExitCode> {
     match first_argument?.to_str()? {
         abx_engine::monitor::ENTRY => Some(abx_engine::monitor::main()),
         abx_isolate::HELPER => Some(ExitCode::from(abx_isolate::run_helper())),
-        abx_image::SYNC_HELPER => {
-            let home = std::env::args_os().nth(2)?;
-            Some(ExitCode::from(abx_image::run_sync(home.as_ref())))
-        }
+        abx_image::SYNC_HELPER => Some(ExitCode::from(abx_image::run_sync(std::env::args_os().skip(2)))),
         _ => None,
     }
 }

@@ -12,10 +12,8 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|first| first == abx_isolate::HELPER) {
         return ExitCode::from(abx_isolate::run_helper());
     }
-    if let [_, first, home] = &std::env::args().collect::<Vec<_>>()[..]
-        && first == abx_image::SYNC_HELPER
-    {
-        return ExitCode::from(abx_image::run_sync(home.as_ref()));
+    if std::env::args().nth(1).is_some_and(|first| first == abx_image::SYNC_HELPER) {
+        return ExitCode::from(abx_image::run_sync(std::env::args_os().skip(2)));
     }
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     if let Some(reason) = world::unfit() {

@@ -10,6 +10,7 @@ use abx_core::host::HostNetwork;
 use abx_core::{Event, Home, Progress};
 use abx_image::{Image, ImageConfig, ImageStore, LayerId, LayerRecord, Origin};
 use abx_source::{Lineage, SourceContext};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 const PROGRAMS: [&str; 15] = [
     "bash", "cat", "cp", "env", "head", "id", "ln", "ls", "mkdir", "rm", "seq", "sleep", "stat", "touch",
@@ -117,6 +118,16 @@ impl World {
         let staging = self.store.home().store("staging");
         let left = std::fs::read_dir(staging).map_or(0, Iterator::count);
         assert_eq!(left, 0, "staging is empty");
+    }
+}
+
+impl Drop for World {
+    /// Waits for the last helper, the one that writes the home to disk: it must not meet its removal.
+    fn drop(&mut self) {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        while waitid(WaitId::All, options).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 }
 

@@ -12,6 +12,7 @@
 //! a line for each boot, telling when its last whole sync began. No clock that can be set has a say in it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::{ImageStore, read_optional};
 use crate::ImageError;
 
-/// The argument that makes the program at `exe` call [`run_sync`] with the home that follows it.
+/// The argument that makes the program at `exe` call [`run_sync`] with the arguments that follow it.
 pub const SYNC_HELPER: &str = "store-sync";
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -96,7 +97,7 @@ impl ImageStore {
         }
         let Ok(home) = std::path::absolute(self.home.root()) else { return };
         let mut command = Command::new(exe);
-        command.arg0("abx-sync").arg(SYNC_HELPER).arg(home).current_dir("/");
+        command.arg0("abx-sync").arg(SYNC_HELPER).arg(home).arg(uptime().to_string()).current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // No signal of a terminal is meant for it.
         command.process_group(0);
@@ -106,11 +107,11 @@ impl ImageStore {
         }
     }
 
-    /// Writes the whole store to disk, unless another process did since this was called. Makes nothing where
-    /// there is no store any more.
-    pub fn sync(&self) -> Result<(), ImageError> {
+    /// Removes what killed builds left, and writes the whole store to disk, unless another process has begun to
+    /// do so after `made`.
+    pub(super) fn sync(&self, made: u64) -> Result<(), ImageError> {
         let (layers, path) = (self.layers(), self.home.store("synced"));
-        let wanted = self.boots().stamp();
+        let wanted = Stamp { made, ..self.boots().stamp() };
         // The lock is the directory itself.
         let directory = File::open(&layers).map_err(ImageError::store("open", &layers))?;
         retry_on_intr(|| flock(&directory, FlockOperation::LockExclusive))
@@ -120,22 +121,26 @@ impl ImageStore {
         if boots.is_synced(&wanted) {
             return Ok(());
         }
+        let swept = self.sweep();
         let begun = boots.stamp();
         syncfs(&directory).map_err(|error| ImageError::store("sync", &layers)(error.into()))?;
         boots.synced.insert(begun.boot, begun.made);
-        write_durable(&path, boots.lines().as_bytes()).map_err(ImageError::store("write", &path))
+        write_durable(&path, boots.lines().as_bytes()).map_err(ImageError::store("write", &path))?;
+        swept.map(drop)
     }
 }
 
-/// The helper's whole life: returns its exit status. Clears what killed builds left while it is at it.
-pub fn run_sync(home: &Path) -> u8 {
+/// The helper's whole life, by the arguments after [`SYNC_HELPER`]: the home, and when it was last changed.
+/// Returns the exit status.
+pub fn run_sync(mut arguments: impl Iterator<Item = OsString>) -> u8 {
     let _ = rustix::thread::set_name(c"abx-sync");
-    let store = ImageStore::open(&Home::new(home));
-    u8::from(store.sync().and_then(|()| store.sweep()).is_err())
+    let (Some(home), Some(made)) = (arguments.next(), arguments.next()) else { return 2 };
+    let Some(made) = made.to_str().and_then(|made| made.parse().ok()) else { return 2 };
+    u8::from(ImageStore::open(&Home::new(home)).sync(made).is_err())
 }
 
 /// Nanoseconds since boot, sleep included.
-fn uptime() -> u64 {
+pub(super) fn uptime() -> u64 {
     let time = clock_gettime(ClockId::Boottime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

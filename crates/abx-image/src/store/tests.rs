@@ -128,7 +128,7 @@ fn a_layer_of_an_earlier_boot_counts_only_if_it_was_synced() {
     let (_dir, store) = store();
     let first = booted(&store, "first");
     put_layer(&first, &id('a'), "synced");
-    first.sync().expect("sync");
+    first.sync(durable::uptime()).expect("sync");
     put_layer(&first, &id('b'), "cut off");
     assert!(first.has_layer(&id('a')) && first.has_layer(&id('b')));
 
@@ -138,7 +138,7 @@ fn a_layer_of_an_earlier_boot_counts_only_if_it_was_synced() {
     assert!(second.layer(&id('b')).expect("read").is_none());
     put_layer(&second, &id('b'), "made again");
     assert_eq!(std::fs::read(second.layer_path(&id('b')).join("file")).expect("read"), b"made again");
-    second.sync().expect("sync");
+    second.sync(durable::uptime()).expect("sync");
 
     let third = booted(&store, "third");
     assert!(third.has_layer(&id('a')) && third.has_layer(&id('b')));
