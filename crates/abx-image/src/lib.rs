@@ -9,7 +9,7 @@
 //! - [`pack()`]: a layer back into an archive,
 //! - [`export`]: an image as a file other tools load,
 //! - [`registry`]: names, settings, and [`pull`],
-//! - [`http`]: the one HTTP client configuration.
+//! - [`http`]: the one HTTP client configuration; [`tarball`]: tar as a stream, for other archives too.
 //!
 //! **Architecture Invariant:** this crate reads no environment variable and starts no process; mirrors,
 //! credentials, proxies and authorities reach it as values.
@@ -24,7 +24,7 @@ mod oci;
 pub mod pack;
 pub mod registry;
 pub mod store;
-mod tarball;
+pub mod tarball;
 pub mod unpack;
 
 pub use digest::Digest;

@@ -10,9 +10,9 @@ mod pax;
 mod reader;
 mod writer;
 
-pub(crate) use entry::{Entry, Kind, Time, Xattr};
+pub use entry::{Entry, Kind, Time, Xattr};
 pub use fault::TarFault;
-pub(crate) use reader::Reader;
+pub use reader::Reader;
 pub(crate) use writer::Writer;
 
 const BLOCK: u64 = 512;

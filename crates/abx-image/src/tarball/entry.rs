@@ -2,23 +2,23 @@
 
 /// A member, without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// As written, whatever it says.
-    pub(crate) path: Vec<u8>,
-    pub(crate) kind: Kind,
+    pub path: Vec<u8>,
+    pub kind: Kind,
     /// The twelve permission bits.
-    pub(crate) mode: u32,
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-    pub(crate) mtime: Time,
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+    pub mtime: Time,
     /// Bytes of data that follow; none for anything but a file.
-    pub(crate) size: u64,
-    pub(crate) xattrs: Vec<Xattr>,
+    pub size: u64,
+    pub xattrs: Vec<Xattr>,
 }
 
 /// What a member is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     File,
     Directory,
     /// Another name of an earlier member.
@@ -34,14 +34,14 @@ pub(crate) enum Kind {
 
 /// Seconds and nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Time {
-    pub(crate) seconds: i64,
-    pub(crate) nanoseconds: u32,
+pub struct Time {
+    pub seconds: i64,
+    pub nanoseconds: u32,
 }
 
 /// An extended attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Xattr {
-    pub(crate) name: String,
-    pub(crate) value: Vec<u8>,
+pub struct Xattr {
+    pub name: String,
+    pub value: Vec<u8>,
 }

@@ -13,7 +13,7 @@ use super::pax::Extensions;
 const EXTENSION_CAP: u64 = 1 << 20;
 
 /// Reads members one after the other. After [`Reader::next_entry`], reading yields that member's data.
-pub(crate) struct Reader<R> {
+pub struct Reader<R> {
     source: R,
     /// Data of the current member not read yet.
     left: u64,
@@ -22,18 +22,18 @@ pub(crate) struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    pub(crate) fn new(source: R) -> Self {
+    pub fn new(source: R) -> Self {
         Self { source, left: 0, padding: 0 }
     }
 
     /// The source, wherever it stands.
-    pub(crate) fn into_inner(self) -> R {
+    pub fn into_inner(self) -> R {
         self.source
     }
 
     /// The next member; `None` at the end mark, or where the source ends between two members. What was not
     /// read of the last one is skipped.
-    pub(crate) fn next_entry(&mut self) -> Result<Option<Entry>, TarFault> {
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, TarFault> {
         let mut extensions = Extensions::default();
         let mut extended = false;
         loop {
