@@ -45,6 +45,11 @@ impl Github {
         self.git_ref.as_ref()
     }
 
+    /// The same directory at a commit.
+    pub fn at(&self, commit: &str) -> Self {
+        Self { git_ref: Some(GitRef::Name(commit.to_owned())), ..self.clone() }
+    }
+
     /// `None` where the text has another form.
     pub(crate) fn recognise(text: &str) -> Result<Option<Self>, Reason> {
         if let Some(rest) = text.strip_prefix("git@github.com:").or(text.strip_prefix("github:")) {
@@ -220,8 +225,16 @@ impl fmt::Display for Github {
         }
         match &self.git_ref {
             None => Ok(()),
-            Some(GitRef::Name(name)) => write!(f, "@{name}"),
-            Some(GitRef::Range(range)) => write!(f, "@{range}"),
+            Some(git_ref) => write!(f, "@{git_ref}"),
+        }
+    }
+}
+
+impl fmt::Display for GitRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Range(range) => write!(f, "{range}"),
         }
     }
 }
