@@ -6,6 +6,7 @@ use abx_core::Home;
 use abx_reference::LocalPath;
 
 use crate::builtin::{Builtin, builtins};
+use crate::github::Checkout;
 
 /// The surroundings a reference is resolved in.
 #[derive(Clone, Debug)]
@@ -18,12 +19,19 @@ pub struct SourceContext {
     pub user_home: Option<PathBuf>,
     /// The templates that come with the program.
     pub builtins: &'static [Builtin],
+    /// The repositories that are at hand; [`fetch`](crate::fetch) adds those a reference needs.
+    pub checkouts: Vec<Checkout>,
 }
 
 impl SourceContext {
     /// With the templates that are embedded in this program.
     pub fn new(home: Home, cwd: PathBuf, user_home: Option<PathBuf>) -> Self {
-        Self { home, cwd, user_home, builtins: builtins() }
+        Self { home, cwd, user_home, builtins: builtins(), checkouts: Vec::new() }
+    }
+
+    /// The repository a package's directory is in.
+    pub(crate) fn checkout_of(&self, root: &std::path::Path) -> Option<&Checkout> {
+        self.checkouts.iter().find(|checkout| root.starts_with(&checkout.root))
     }
 
     /// The directory a path means, seen from `start`; `None` where it begins with an unknown home.

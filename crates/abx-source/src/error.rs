@@ -4,8 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use abx_core::{Code, Fault, Snippet};
-use abx_reference::ReferenceError;
+use abx_reference::{Github, ReferenceError};
 use abx_spec::Invalid;
+
+use crate::github::GithubError;
 
 /// Why a reference came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +39,14 @@ pub enum SourceError {
     NotText { file: String },
     #[error("where `{display}` lies is unknown without a home directory")]
     NoHome { display: String },
-    #[error("`{reference}` is on GitHub, and this version resolves built-in and local templates only")]
-    Github { reference: String, beside: Option<String> },
+    /// It is on GitHub, and nobody has fetched it: see [`fetch`](crate::fetch).
+    #[error("`{reference}` has not been fetched from GitHub")]
+    NotFetched { reference: Box<Github> },
+    /// `beside` is a directory of the same name.
+    #[error("{error}")]
+    Github { error: Box<GithubError>, beside: Option<String> },
+    #[error("`{reference}` leads out of the repository of `{child}`")]
+    LeavesRepository { reference: String, child: String },
     #[error("`{display}` is an archive, and this version reads directories only")]
     Archive { display: String },
     #[error("the built-in template cannot inherit from the directory `{reference}`")]
@@ -63,6 +71,23 @@ impl SourceError {
         move |source| Self::Io { path, verb, source }
     }
 
+    /// What has to be fetched before this goes on.
+    pub(crate) fn wanted(&self) -> Option<&Github> {
+        match self {
+            Self::NotFetched { reference } => Some(reference),
+            Self::Ancestor { error, .. } => error.wanted(),
+            _ => None,
+        }
+    }
+
+    /// The same place with another reason.
+    pub(crate) fn because(self, reason: Self) -> Self {
+        match self {
+            Self::Ancestor { error, at } => Self::Ancestor { error: Box::new(error.because(reason)), at },
+            _ => reason,
+        }
+    }
+
     /// Points at the line that asked for what could not be had, unless the error has a place of its own.
     pub(crate) fn asked_for_at(self, at: Option<Snippet>) -> Self {
         match at {
@@ -84,13 +109,15 @@ impl Fault for SourceError {
             | Self::NotDirectory { .. }
             | Self::NoTemplate { .. }
             | Self::NoHome { .. }
-            | Self::Archive { .. }
-            | Self::Github { .. } => Code::TemplateNotFound,
+            | Self::Archive { .. } => Code::TemplateNotFound,
+            Self::NotFetched { .. } => Code::Offline,
+            Self::Github { error, .. } => error.code(),
             Self::NoVersion { .. } => Code::NoVersion,
             Self::KeptDamaged { .. }
             | Self::BothFiles { .. }
             | Self::Dockerfile { .. }
             | Self::NotText { .. }
+            | Self::LeavesRepository { .. }
             | Self::DirectoryFromBuiltin { .. } => Code::SpecInvalid,
             Self::Invalid(invalid) => invalid.code(),
             Self::Cycle { .. } | Self::TooDeep { .. } => Code::Inheritance,
@@ -129,8 +156,12 @@ impl Fault for SourceError {
                         .into(),
                 ]
             }
-            Self::Github { beside: Some(beside), .. } => vec![directory_hint(beside)],
-            Self::Github { .. } => vec!["clone the repository and give its directory: `./template`".into()],
+            Self::Github { error, beside } => {
+                beside.iter().map(|beside| directory_hint(beside)).chain(error.hints()).collect()
+            }
+            Self::LeavesRepository { .. } => {
+                vec!["a fetched template reaches its own repository, other repositories and built-ins".into()]
+            }
             Self::Archive { .. } => vec!["unpack it and give the directory".into()],
             Self::Cycle { .. } => vec!["let one of them start from `base.image`".into()],
             Self::TooDeep { .. } => vec!["join some of them into one template".into()],
@@ -138,6 +169,7 @@ impl Fault for SourceError {
             Self::Ancestor { error, .. } => error.hints(),
             Self::NotText { .. }
             | Self::NoHome { .. }
+            | Self::NotFetched { .. }
             | Self::DirectoryFromBuiltin { .. }
             | Self::Io { .. } => Vec::new(),
         }

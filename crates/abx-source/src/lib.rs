@@ -3,17 +3,21 @@
 //! In reading order: [`context`] (where to look), [`resolve`](mod@resolve) (the one loop over `base.from`),
 //! [`lineage`] (its result), [`package`] (one member: its specification and its files), then the places a
 //! package comes from: [`builtin`] (embedded in the program), [`local`] (a directory), `stored` (images that
-//! were given a name here) with [`kept`] (the files their packages had). [`validate`](mod@validate) looks closer than a build needs; [`digest`] says what
+//! were given a name here) with [`kept`] (the files their packages had), [`github`] (a repository at one commit, which
+//! [`fetch`](mod@fetch) has on disk beforehand) with [`archive`] (what is made of an archive of somebody else). [`validate`](mod@validate) looks closer than a build needs; [`digest`] says what
 //! identifies a package; [`error`] what can go wrong.
 //!
 //! **Architecture Invariant:** nothing outside [`SourceContext::home`] is written, and a package's own
-//! folder never is.
+//! folder never is. The network is reached by [`fetch`](mod@fetch) alone; everything else is a matter of files.
 
+pub mod archive;
 pub mod builtin;
 mod check;
 pub mod context;
 pub mod digest;
 pub mod error;
+pub mod fetch;
+pub mod github;
 pub mod kept;
 pub mod lineage;
 pub mod local;
@@ -25,6 +29,8 @@ pub mod validate;
 pub use builtin::{Builtin, EmbeddedFile, builtins};
 pub use context::SourceContext;
 pub use error::SourceError;
+pub use fetch::fetch;
+pub use github::{Checkout, GithubError, GithubSettings};
 pub use kept::{check_local_name, keep};
 pub use lineage::{BaseImage, Lineage};
 pub use package::{HEALTHCHECK, Package, PackageRoot};

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use abx_reference::{LocalPath, Name, Reference, Selector, alias};
+use abx_reference::{Github, LocalPath, Name, Reference, Selector, alias};
 use abx_spec::{Base, Place};
 
 use crate::builtin::Builtin;
+use crate::github::Checkout;
 use crate::{BaseImage, Lineage, Package, PackageRoot, SourceContext, SourceError, kept, local, stored};
 
 /// How many templates may inherit from each other, the first included.
@@ -90,11 +91,39 @@ fn find(asked: &Asked, child: Option<&Package>, context: &SourceContext) -> Resu
         Reference::Local(path) => directory(path, child, context).map(Box::new).map(Found::Package),
         Reference::Registry(image) => Ok(Found::image(image.image(), asked)),
         Reference::Name(name) => by_name(name, asked, context),
-        Reference::Github(github) => {
-            let path = github.to_string().replace("//", "/");
-            let beside = context.cwd.join(&path).is_dir().then_some(path);
-            Err(SourceError::Github { reference: github.to_string(), beside })
-        }
+        Reference::Github(github) => fetched(github, context).map(Box::new).map(Found::Package),
+    }
+}
+
+/// The package in a repository that is at hand.
+fn fetched(github: &Github, context: &SourceContext) -> Result<Package, SourceError> {
+    let checkout = context.checkouts.iter().find(|checkout| checkout.serves(github));
+    let checkout = checkout.ok_or_else(|| SourceError::NotFetched { reference: Box::new(github.clone()) })?;
+    local::read(&checkout.root.join(github.subdirectory().unwrap_or_default()), &github.to_string())
+}
+
+/// A path in the repository of the package that names it: one of somebody else reaches nothing of this machine.
+fn in_repository(
+    path: &LocalPath,
+    child: &Package,
+    root: &Path,
+    checkout: &Checkout,
+) -> Result<Package, SourceError> {
+    let leaves = || SourceError::LeavesRepository {
+        reference: path.as_str().to_owned(),
+        child: child.display.clone(),
+    };
+    if !path.is_relative() {
+        return Err(leaves());
+    }
+    let below = root.strip_prefix(&checkout.root).unwrap_or(Path::new(""));
+    let below = lexical(&Path::new(".").join(below).join(path.as_str()));
+    let display = format!("{} of {}", below.trim_start_matches("./"), checkout.reference);
+    let directory = root.join(path.as_str());
+    match directory.canonicalize() {
+        Ok(found) if !found.starts_with(&checkout.root) => Err(leaves()),
+        Err(_) if below == ".." || below.starts_with("../") => Err(leaves()),
+        _ => local::read(&directory, &display),
     }
 }
 
@@ -104,6 +133,12 @@ fn directory(
     child: Option<&Package>,
     context: &SourceContext,
 ) -> Result<Package, SourceError> {
+    if let Some(child) = child
+        && let PackageRoot::Dir(root) = &child.root
+        && let Some(checkout) = context.checkout_of(root)
+    {
+        return in_repository(path, child, root, checkout);
+    }
     let (start, display) = match child {
         None => (context.cwd.as_path(), lexical(Path::new(path.as_str()))),
         Some(Package { root: PackageRoot::Embedded(_), .. }) => {

@@ -4,7 +4,7 @@
 //! everything in memory. Each [`Trick`] is bound to a part of the request path and wears off after a number of
 //! requests.
 
-mod http;
+pub(crate) mod http;
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use abx_core::Home;
 use abx_core::host::HostNetwork;
+use abx_core::{Home, Secret};
 use abx_image::{ImageStore, Registry, RegistrySettings};
 use abx_source::SourceContext;
+use abx_source::github::PUBLIC_API;
 
 use crate::Error;
 use crate::settings::Settings;
@@ -23,6 +24,10 @@ pub struct Context {
     pub cwd: PathBuf,
     /// What `~/` means in a reference.
     pub user_home: Option<PathBuf>,
+    /// Base address of GitHub's API.
+    pub github_api: String,
+    /// The token for it that the environment has; files are read where one is needed.
+    pub github_token: Option<Secret>,
     /// The `abx` executable, which re-executes itself as monitor and step helper.
     pub exe: PathBuf,
 }
@@ -34,6 +39,7 @@ impl Context {
     /// E2000 where there is no home folder; E2004 for a settings file that does not parse.
     pub fn from_env() -> Result<Self, Error> {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let text = |name: &str| var(name).and_then(|value| value.into_string().ok());
         let user_home = var("HOME").map(PathBuf::from);
         let home = match var("ABX_HOME") {
             Some(home) => std::path::absolute(PathBuf::from(home)).map_err(Error::working_directory)?,
@@ -52,6 +58,8 @@ impl Context {
             host,
             cwd: std::env::current_dir().map_err(Error::working_directory)?,
             user_home,
+            github_api: text("ABX_GITHUB_API_URL").unwrap_or_else(|| PUBLIC_API.to_owned()),
+            github_token: text("GITHUB_TOKEN").map(Secret::new),
             // The running file itself, even when another version has been installed over it since.
             exe: PathBuf::from("/proc/self/exe"),
         })

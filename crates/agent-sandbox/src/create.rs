@@ -1,6 +1,6 @@
 //! Reference in, ready sandbox out.
 
-use abx_core::Progress;
+use abx_core::{Progress, Secret};
 use abx_engine::PortRequest;
 
 use crate::{Context, Error, Sandbox};
@@ -32,6 +32,8 @@ pub struct CreateRequest {
     pub no_cache: bool,
     /// Never leaves this machine.
     pub offline: bool,
+    /// For GitHub, before any other.
+    pub token: Option<Secret>,
 }
 
 /// Resolves, plans, builds, settles and starts. Returns when the readiness probe has passed.
@@ -43,7 +45,9 @@ pub async fn create(
     request: &CreateRequest,
     progress: &dyn Progress,
 ) -> Result<Sandbox, Error> {
-    let lineage = crate::template::resolve(context, &request.reference)?;
+    let token = request.token.as_ref();
+    let lineage =
+        crate::template::resolve(context, &request.reference, token, request.into(), progress).await?;
     let built = crate::template::build_lineage(context, &lineage, request.into(), progress).await?;
     let settings = crate::settings::settle(context, &built, request)?;
     let record = abx_engine::create::create(&context.engine(), &settings).await?;

@@ -5,13 +5,15 @@
 //!
 //! In reading order: [`Context`], [`settings`], [`create`], [`sandbox`], [`template`], [`doctor`].
 //!
-//! **Architecture Invariant:** environment variables are read by [`Context::from_env`] alone.
+//! **Architecture Invariant:** environment variables are read by [`Context::from_env`] alone; a working folder's `.env`
+//! gives a token and nothing else.
 
 mod base_image;
 mod context;
 mod create;
 pub mod doctor;
 mod error;
+mod github;
 pub mod host;
 pub mod internal;
 pub mod sandbox;

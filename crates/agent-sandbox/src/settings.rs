@@ -21,6 +21,8 @@ pub struct Settings {
     pub debian_mirror: String,
     /// Whether the host's mirrors, proxies and certificates reach build steps and sandboxes.
     pub host_network_config: bool,
+    /// How many seconds a branch or tag on GitHub is believed to stand for the same commit.
+    pub cache_ttl: u64,
     /// By registry host, `docker.io` for Docker Hub.
     pub registry: BTreeMap<String, Registry>,
 }
@@ -40,6 +42,7 @@ impl Default for Settings {
         Self {
             debian_mirror: "https://mirrors.aliyun.com/debian".into(),
             host_network_config: true,
+            cache_ttl: abx_source::github::CACHE_TTL.as_secs(),
             registry: BTreeMap::new(),
         }
     }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use abx_build::{Builder, Built};
-use abx_core::Progress;
+use abx_core::{Progress, Secret};
 use abx_image::ExportOptions;
-use abx_source::Lineage;
+use abx_reference::Reference;
+use abx_source::{BaseImage, Lineage, PackageRoot, SourceContext};
 use serde::Serialize;
 
 use crate::{Context, CreateRequest, Error};
@@ -37,9 +38,104 @@ pub struct Listed {
     pub image: Option<String>,
 }
 
-/// Text to lineage: the template and its ancestors.
-pub fn resolve(context: &Context, reference: &str) -> Result<Lineage, Error> {
-    Ok(abx_source::resolve(reference, &context.source())?)
+/// What a reference comes to: something that does not change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Resolved {
+    /// `built-in`, `local`, `image`, `directory` or `github`.
+    pub kind: &'static str,
+    pub owner: Option<String>,
+    pub repo: Option<String>,
+    pub subdir: Option<String>,
+    /// As it was asked for; absent where the default branch was.
+    #[serde(rename = "ref")]
+    pub git_ref: Option<String>,
+    pub commit: Option<String>,
+    /// Of the package's content, or of the image.
+    pub digest: Option<String>,
+    /// The one spelling of the reference that stands for the same next year.
+    pub canonical: String,
+}
+
+/// Text to lineage: the template and its ancestors, fetched where they are not at hand.
+pub async fn resolve(
+    context: &Context,
+    reference: &str,
+    token: Option<&Secret>,
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Lineage, Error> {
+    let source = fetch(context, reference, token, options, progress).await?;
+    Ok(abx_source::resolve(reference, &source)?)
+}
+
+/// Has everything on disk that resolving takes.
+async fn fetch(
+    context: &Context,
+    reference: &str,
+    token: Option<&Secret>,
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<SourceContext, Error> {
+    let settings = crate::github::settings(context, token, options);
+    Ok(abx_source::fetch(reference, &context.source(), &settings, progress).await?)
+}
+
+/// Says what a reference stands for now, without building it.
+pub async fn pin(
+    context: &Context,
+    reference: &str,
+    token: Option<&Secret>,
+    options: BuildOptions,
+    progress: &dyn Progress,
+) -> Result<Resolved, Error> {
+    let parsed = Reference::parse(reference).map_err(abx_source::SourceError::from)?;
+    let source = fetch(context, reference, token, options, progress).await?;
+    let lineage = abx_source::resolve(reference, &source)?;
+    let digest = lineage.leaf().map(abx_source::Package::digest).transpose()?;
+    let mut resolved = Resolved {
+        kind: "image",
+        owner: None,
+        repo: None,
+        subdir: None,
+        git_ref: None,
+        commit: None,
+        digest,
+        canonical: parsed.to_string(),
+    };
+    match &parsed {
+        Reference::Github(github) => {
+            resolved.kind = "github";
+            resolved.owner = Some(github.owner().to_owned());
+            resolved.repo = Some(github.repository().to_owned());
+            resolved.subdir = github.subdirectory().map(str::to_owned);
+            resolved.git_ref = github.git_ref().map(ToString::to_string);
+            if let Some(checkout) = source.checkouts.iter().find(|checkout| checkout.serves(github)) {
+                resolved.commit = Some(checkout.commit.clone());
+                resolved.canonical = github.at(&checkout.commit).to_string();
+            }
+        }
+        Reference::Local(_) => resolved.kind = "directory",
+        Reference::Registry(image) => {
+            resolved.digest = image.digest().map(str::to_owned);
+        }
+        Reference::Name(_) => match &lineage.base {
+            BaseImage::Stored { name, tag, .. } if lineage.leaf().is_none_or(is_stored) => {
+                resolved.kind = "local";
+                resolved.digest = context.store().lookup(name, tag)?.map(|id| id.0);
+                resolved.canonical = format!("{name}:{tag}");
+            }
+            _ => {
+                resolved.kind = "built-in";
+                let metadata = lineage.effective().metadata;
+                resolved.canonical = format!("{}:{}", metadata.name, metadata.version);
+            }
+        },
+    }
+    Ok(resolved)
+}
+
+fn is_stored(package: &abx_source::Package) -> bool {
+    matches!(package.root, PackageRoot::Stored { .. })
 }
 
 /// Builds a template and gives the result a local name. Returns the image's id.
@@ -54,7 +150,7 @@ pub async fn build(
     let tag = tag.unwrap_or("latest");
     // Before the long work, not after it.
     name.map(|name| abx_source::check_local_name(name, tag)).transpose()?;
-    let lineage = resolve(context, reference)?;
+    let lineage = resolve(context, reference, None, options, progress).await?;
     let built = build_lineage(context, &lineage, options, progress).await?;
     let name = name.unwrap_or(&built.effective.metadata.name);
     // The specification before the tag: a name that can be found has both.
@@ -90,8 +186,13 @@ pub(crate) async fn build_lineage(
 ///
 /// # Errors
 /// What stands in the way of a build; all faults of a file at once.
-pub fn validate(context: &Context, reference: &str) -> Result<abx_source::Report, Error> {
-    Ok(abx_source::validate(reference, &context.source())?)
+pub async fn validate(
+    context: &Context,
+    reference: &str,
+    progress: &dyn Progress,
+) -> Result<abx_source::Report, Error> {
+    let source = fetch(context, reference, None, BuildOptions::default(), progress).await?;
+    Ok(abx_source::validate(reference, &source)?)
 }
 
 /// Built-in and local templates.

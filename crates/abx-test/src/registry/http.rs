@@ -14,7 +14,7 @@ pub struct Request {
 }
 
 impl Request {
-    pub(super) fn read(stream: &mut TcpStream) -> Option<Self> {
+    pub(crate) fn read(stream: &mut TcpStream) -> Option<Self> {
         let mut lines = BufReader::new(stream).lines();
         let first = lines.next()?.ok()?;
         let mut words = first.split(' ').map(str::to_owned);
@@ -33,45 +33,45 @@ impl Request {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    pub(super) fn range_start(&self) -> Option<usize> {
+    pub(crate) fn range_start(&self) -> Option<usize> {
         self.header("range")?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
     }
 
-    pub(super) fn is_basic(&self, user: &str, password: &str) -> bool {
+    pub(crate) fn is_basic(&self, user: &str, password: &str) -> bool {
         self.header("authorization")
             == Some(&format!("Basic {}", base64(format!("{user}:{password}").as_bytes())))
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Response {
+pub(crate) struct Response {
     status: u16,
     headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Response {
-    pub(super) fn new(status: u16) -> Self {
+    pub(crate) fn new(status: u16) -> Self {
         Self { status, headers: Vec::new(), body: Vec::new() }
     }
 
-    pub(super) fn with(mut self, name: &str, value: String) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: String) -> Self {
         self.set(name, value);
         self
     }
 
-    pub(super) fn with_body(mut self, body: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn with_body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
-    pub(super) fn set(&mut self, name: &str, value: String) {
+    pub(crate) fn set(&mut self, name: &str, value: String) {
         self.headers.retain(|(key, _)| key != name);
         self.headers.push((name.to_owned(), value));
     }
 
     /// Writes it, hanging up after `cut` bytes of the body.
-    pub(super) fn write(&self, stream: &mut TcpStream, cut: Option<usize>) -> io::Result<()> {
+    pub(crate) fn write(&self, stream: &mut TcpStream, cut: Option<usize>) -> io::Result<()> {
         let mut head = format!("HTTP/1.1 {} Told\r\nConnection: close\r\n", self.status);
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");

@@ -50,6 +50,10 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_enum, value_name = "none|default", hide_possible_values = true)]
     pub(crate) network: Option<NetworkArg>,
 
+    /// A token for GitHub, before that of the environment
+    #[arg(long, value_name = "T")]
+    pub(crate) token: Option<String>,
+
     /// Ignore cached downloads and built layers
     #[arg(long)]
     pub(crate) no_cache: bool,

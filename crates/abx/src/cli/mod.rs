@@ -32,7 +32,7 @@ pub(crate) use pause::PauseArgs;
 pub(crate) use resume::ResumeArgs;
 pub(crate) use template::{
     ProgressMode, TemplateArgs, TemplateBuildArgs, TemplateCommand, TemplateExportArgs, TemplateListArgs,
-    TemplateValidateArgs,
+    TemplateResolveArgs, TemplateValidateArgs,
 };
 pub(crate) use upload::UploadArgs;
 

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Check, build, list and export templates
+/// Check, resolve, build, list and export templates
 #[derive(Debug, Args)]
 #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
 pub(crate) struct TemplateArgs {
@@ -14,6 +14,7 @@ pub(crate) struct TemplateArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TemplateCommand {
     Validate(TemplateValidateArgs),
+    Resolve(TemplateResolveArgs),
     Build(TemplateBuildArgs),
     List(TemplateListArgs),
     Export(TemplateExportArgs),
@@ -34,6 +35,34 @@ const VALIDATE_EXAMPLES: &str = "\
 Examples:
   abx template validate .
   abx template validate ./my-template --json";
+
+/// Say what a reference stands for now: its commit or digest
+///
+/// A template on GitHub is fetched for it, unless it is in the cache.
+#[derive(Debug, Args)]
+#[command(after_help = RESOLVE_EXAMPLES)]
+pub(crate) struct TemplateResolveArgs {
+    /// A name, ./folder, owner/repo[//sub][@ref] or acr://host/image
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+
+    /// A token for GitHub, before that of the environment
+    #[arg(long, value_name = "T")]
+    pub(crate) token: Option<String>,
+
+    /// Ask and fetch anew
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+
+    /// Never leave this machine; fail where something is not in the cache
+    #[arg(long, conflicts_with = "no_cache")]
+    pub(crate) offline: bool,
+}
+
+const RESOLVE_EXAMPLES: &str = "\
+Examples:
+  abx template resolve python-base
+  abx template resolve owner/repo//sub/folder@v1.0 --json";
 
 /// Build a template's image, so that creating from it is instant
 #[derive(Debug, Args)]

@@ -1,3 +1,4 @@
+use agent_sandbox::core::Secret;
 use agent_sandbox::{CreateRequest, PortRequest, Sandbox};
 
 use super::Edge;
@@ -49,6 +50,7 @@ fn request(args: &CreateArgs) -> CreateRequest {
         network: args.network.map(|network| network == NetworkArg::Default),
         no_cache: args.no_cache,
         offline: args.offline,
+        token: args.token.as_deref().map(Secret::new),
     }
 }
 

@@ -1,12 +1,14 @@
 use abx_core::Fault;
-use agent_sandbox::template::{self, BuildOptions};
+use agent_sandbox::core::Secret;
+use agent_sandbox::template::{self, BuildOptions, Resolved};
 use serde_json::json;
 
 use super::Edge;
 use super::interrupt::interruptible;
 use crate::Failure;
 use crate::cli::{
-    TemplateBuildArgs, TemplateCommand, TemplateExportArgs, TemplateListArgs, TemplateValidateArgs,
+    ProgressMode, TemplateBuildArgs, TemplateCommand, TemplateExportArgs, TemplateListArgs,
+    TemplateResolveArgs, TemplateValidateArgs,
 };
 use crate::output::Table;
 use crate::progress::{Detail, Reporter};
@@ -15,7 +17,8 @@ use crate::report::{ErrorObject, warning_text};
 /// The verbs on templates.
 pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8, Failure> {
     match command {
-        TemplateCommand::Validate(args) => validate(edge, &args),
+        TemplateCommand::Validate(args) => validate(edge, &args).await,
+        TemplateCommand::Resolve(args) => resolve(edge, &args).await,
         TemplateCommand::Build(args) => build(edge, &args).await,
         TemplateCommand::List(args) => list(edge, &args),
         TemplateCommand::Export(args) => export(edge, &args),
@@ -23,8 +26,11 @@ pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8
 }
 
 /// Says that a template is sound and what is questionable in it; faults come as the error.
-fn validate(edge: &Edge, args: &TemplateValidateArgs) -> Result<u8, Failure> {
-    let report = template::validate(&edge.context, &args.reference)?;
+async fn validate(edge: &Edge, args: &TemplateValidateArgs) -> Result<u8, Failure> {
+    let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
+    let work = template::validate(&edge.context, &args.reference, &progress);
+    let report = interruptible(&progress, work).await?;
+    drop(progress);
     let metadata = report.lineage.effective().metadata;
     for warning in &report.warnings {
         edge.printer.note(&warning_text(warning, edge.printer.paint()));
@@ -36,6 +42,36 @@ fn validate(edge: &Edge, args: &TemplateValidateArgs) -> Result<u8, Failure> {
     });
     edge.printer.result(&value, &format!("{} {} is valid", metadata.name, metadata.version))?;
     Ok(0)
+}
+
+/// Says what a reference stands for, a fact a line.
+async fn resolve(edge: &Edge, args: &TemplateResolveArgs) -> Result<u8, Failure> {
+    let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
+    let options = BuildOptions { no_cache: args.no_cache, offline: args.offline };
+    let token = args.token.as_deref().map(Secret::new);
+    let work = template::pin(&edge.context, &args.reference, token.as_ref(), options, &progress);
+    let resolved = interruptible(&progress, work).await?;
+    drop(progress);
+    edge.printer.table(&resolved, &resolved_fields(&resolved))?;
+    Ok(0)
+}
+
+fn resolved_fields(resolved: &Resolved) -> Table {
+    let mut table = Table::of_fields();
+    let mut field = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            table.row([name.to_owned(), value.to_owned()]);
+        }
+    };
+    field("kind", Some(resolved.kind));
+    field("owner", resolved.owner.as_deref());
+    field("repo", resolved.repo.as_deref());
+    field("subdir", resolved.subdir.as_deref());
+    field("ref", resolved.git_ref.as_deref());
+    field("commit", resolved.commit.as_deref());
+    field("digest", resolved.digest.as_deref());
+    field("canonical", Some(&resolved.canonical));
+    table
 }
 
 /// Builds a template and prints its image's id.

@@ -1,0 +1,246 @@
+//! A gzipped tar of somebody else in, a plain directory out.
+//!
+//! What could do harm is refused, skipped or neutralised: see [`extract()`]. Nothing is ever made through a link,
+//! and every name is looked up below the directory that is being filled.
+
+mod fault;
+mod limited;
+mod links;
+mod member;
+mod tree;
+
+use std::collections::HashSet;
+use std::io::{self, Read};
+use std::path::Path;
+
+use abx_image::tarball::{Entry, Kind, Reader};
+use flate2::read::GzDecoder;
+
+pub use fault::ArchiveFault;
+use limited::Limited;
+use member::{Member, Name};
+use tree::Tree;
+
+/// Bounds of an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    pub entries: u64,
+    /// Bytes as they are sent.
+    pub compressed: u64,
+    /// Bytes of all files.
+    pub expanded: u64,
+    /// Bytes of a path below the top folder.
+    pub path: usize,
+    /// Bytes of one of its components.
+    pub component: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self { entries: 100_000, compressed: 256 << 20, expanded: 1 << 30, path: 4096, component: 255 }
+    }
+}
+
+/// What came out of an archive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extracted {
+    pub files: u64,
+    /// What was left out, and why; readable, one thing each.
+    pub skipped: Vec<String>,
+    /// Files that are pointers of Git LFS instead of their content.
+    pub lfs: Vec<String>,
+    /// Folders that belong to submodules, and are empty.
+    pub submodules: Vec<String>,
+}
+
+/// So many bytes of headers and padding an entry may have beside its content.
+const OVERHEAD: u64 = 4096;
+
+/// Extracts into `directory`, which is empty, what is below the archive's one top folder.
+///
+/// Modes become 0755 or 0644, owners are ours. Left out with a word: devices, FIFOs, names that are not UTF-8, links
+/// that leave the archive, and what would go through a link.
+///
+/// # Errors
+/// The archive is refused whole when it is damaged, empty, over a cap, has more than one top folder, a path that is
+/// absolute or has `..`, or a hard link to something else than an earlier file of it. What is in `directory` then is
+/// of no use.
+pub fn extract(source: impl Read, directory: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
+    let compressed = Limited::new(source, caps.compressed, "bytes of download");
+    let stream = caps.expanded.saturating_add(caps.entries.saturating_mul(OVERHEAD));
+    let expanded = Limited::new(GzDecoder::new(compressed), stream, "bytes when unpacked");
+    let mut extraction = Extraction {
+        tree: Tree::open(directory)?,
+        caps: *caps,
+        top: None,
+        entries: 0,
+        bytes: 0,
+        hidden: HashSet::new(),
+        links: Vec::new(),
+        done: Extracted::default(),
+    };
+    let mut reader = Reader::new(expanded);
+    while let Some(entry) = reader.next_entry()? {
+        extraction.entry(&entry, &mut reader)?;
+    }
+    // The checksum stands behind the last byte.
+    io::copy(&mut reader.into_inner(), &mut io::sink())?;
+    extraction.finish()
+}
+
+struct Extraction {
+    tree: Tree,
+    caps: Caps,
+    top: Option<Vec<u8>>,
+    entries: u64,
+    bytes: u64,
+    /// Links that were left out: nothing is made below their names.
+    hidden: HashSet<String>,
+    links: Vec<String>,
+    done: Extracted,
+}
+
+impl Extraction {
+    fn entry(&mut self, entry: &Entry, data: &mut impl Read) -> Result<(), ArchiveFault> {
+        self.entries += 1;
+        over("entries", self.entries, self.caps.entries)?;
+        self.bytes = self.bytes.saturating_add(entry.size);
+        over("bytes when unpacked", self.bytes, self.caps.expanded)?;
+        let Member { top, name } = Member::parse(&entry.path, &self.caps)?;
+        match &self.top {
+            None => self.top = Some(top.to_owned()),
+            Some(first) if first != top => return Err(ArchiveFault::TwoTops),
+            Some(_) => {}
+        }
+        let name = match name {
+            Name::Top if entry.kind == Kind::Directory => return Ok(()),
+            Name::Top => return Err(ArchiveFault::NoTop),
+            Name::NotText(shown) => {
+                self.skip(&shown, "its name is not UTF-8");
+                return Ok(());
+            }
+            Name::Path(name) => name,
+        };
+        if self.is_below_hidden(&name) {
+            self.skip(&name, "it is behind a link that was left out");
+            return Ok(());
+        }
+        self.make(&name, entry, data)
+    }
+
+    fn make(&mut self, name: &str, entry: &Entry, data: &mut impl Read) -> Result<(), ArchiveFault> {
+        let made = match &entry.kind {
+            Kind::Directory => self.tree.directory(name),
+            Kind::File => self.file(name, entry, data),
+            Kind::Symlink(target) => return self.link(name, target),
+            Kind::HardLink(target) => self.hard_link(name, target),
+            Kind::Fifo => {
+                self.skip(name, "it is a FIFO");
+                return Ok(());
+            }
+            Kind::Device { .. } => {
+                self.skip(name, "it is a device");
+                return Ok(());
+            }
+        };
+        match made {
+            Err(ArchiveFault::ThroughLink) => {
+                self.skip(name, "it would go through a link");
+                Ok(())
+            }
+            made => made,
+        }
+    }
+
+    fn file(&mut self, name: &str, entry: &Entry, data: &mut impl Read) -> Result<(), ArchiveFault> {
+        let start = self.tree.file(name, entry.mode & 0o100 != 0, entry.size, data)?;
+        self.done.files += 1;
+        if start.starts_with(b"version https://git-lfs.github.com/spec/") {
+            self.done.lfs.push(name.to_owned());
+        }
+        if name == ".gitmodules" {
+            self.done.submodules = submodules(&start);
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, name: &str, target: &[u8]) -> Result<(), ArchiveFault> {
+        let Ok(target) = std::str::from_utf8(target) else {
+            self.skip(name, "its target is not UTF-8");
+            self.hidden.insert(name.to_owned());
+            return Ok(());
+        };
+        if links::leaves(name, target) {
+            self.leave_out(name, target);
+            return Ok(());
+        }
+        match self.tree.symlink(name, target) {
+            Err(ArchiveFault::ThroughLink) => self.skip(name, "it would go through a link"),
+            made => {
+                made?;
+                self.links.push(name.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn hard_link(&mut self, name: &str, target: &[u8]) -> Result<(), ArchiveFault> {
+        let out = || ArchiveFault::HardLink { name: name.to_owned() };
+        let Member { top, name: target } = Member::parse(target, &self.caps).map_err(|_| out())?;
+        match target {
+            Name::Path(target) if self.top.as_deref() == Some(top) => {
+                self.tree.hard_link(name, &target).map_err(|fault| match fault {
+                    ArchiveFault::Io { .. } => fault,
+                    _ => out(),
+                })?;
+            }
+            _ => return Err(out()),
+        }
+        self.done.files += 1;
+        Ok(())
+    }
+
+    /// Links that leave only by way of other links show when all are there.
+    fn finish(mut self) -> Result<Extracted, ArchiveFault> {
+        for name in std::mem::take(&mut self.links) {
+            if self.tree.link_leaves(&name)? {
+                self.tree.remove(&name)?;
+                self.skip(&name, "it leads out of the archive");
+            }
+        }
+        match self.done.files {
+            0 => Err(ArchiveFault::Empty),
+            _ => Ok(self.done),
+        }
+    }
+
+    fn is_below_hidden(&self, name: &str) -> bool {
+        !self.hidden.is_empty()
+            && name.match_indices('/').any(|(slash, _)| self.hidden.contains(&name[..slash]))
+    }
+
+    fn leave_out(&mut self, name: &str, target: &str) {
+        self.skip(name, &format!("it leads out of the archive, to {target:?}"));
+        self.hidden.insert(name.to_owned());
+    }
+
+    fn skip(&mut self, name: &str, reason: &str) {
+        self.done.skipped.push(format!("{name:?} was left out: {reason}"));
+    }
+}
+
+fn over(what: &'static str, count: u64, cap: u64) -> Result<(), ArchiveFault> {
+    if count > cap { Err(ArchiveFault::Cap { what, cap }) } else { Ok(()) }
+}
+
+/// The paths in a `.gitmodules`.
+fn submodules(text: &[u8]) -> Vec<String> {
+    let path = |line: &str| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "path").then(|| value.trim().to_owned())
+    };
+    String::from_utf8_lossy(text).lines().filter_map(path).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Why an archive is refused.
+
+use std::io;
+
+use abx_core::{Code, Fault};
+use abx_image::tarball::TarFault;
+
+use super::limited::OverLimit;
+
+/// What is wrong with an archive as a whole.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArchiveFault {
+    #[error("the archive is damaged")]
+    Tar(#[source] TarFault),
+    /// What was sent is something else: a page of a proxy, say.
+    #[error("what was sent is no gzip archive")]
+    NotGzip,
+    #[error("the archive is damaged")]
+    Damaged(#[source] io::Error),
+    #[error("the archive is empty")]
+    Empty,
+    #[error("the archive has more than one top folder")]
+    TwoTops,
+    #[error("the archive's content is not in a folder")]
+    NoTop,
+    #[error("the archive has the unsafe path {path:?}")]
+    Path { path: String },
+    #[error("the hard link {name:?} leads to no file of the archive")]
+    HardLink { name: String },
+    #[error("the archive has {name:?} twice, as a folder and as something else")]
+    Clash { name: String },
+    #[error("the archive has more than {cap} {what}")]
+    Cap { what: &'static str, cap: u64 },
+    /// Told apart from the others, because it is left out and the rest goes on.
+    #[error("the path goes through a link")]
+    ThroughLink,
+    #[error("cannot unpack {name:?}")]
+    Io { name: String, source: io::Error },
+}
+
+impl From<TarFault> for ArchiveFault {
+    fn from(fault: TarFault) -> Self {
+        match fault {
+            TarFault::Read(error) => error.into(),
+            fault => Self::Tar(fault),
+        }
+    }
+}
+
+/// Errors of reading; those of writing are [`ArchiveFault::Io`].
+impl From<io::Error> for ArchiveFault {
+    fn from(error: io::Error) -> Self {
+        if let Some(&OverLimit { what, cap }) =
+            error.get_ref().and_then(|inner| inner.downcast_ref::<OverLimit>())
+        {
+            return Self::Cap { what, cap };
+        }
+        match error.kind() {
+            io::ErrorKind::InvalidInput if error.to_string().contains("header") => Self::NotGzip,
+            _ => Self::Damaged(error),
+        }
+    }
+}
+
+impl Fault for ArchiveFault {
+    fn code(&self) -> Code {
+        match self {
+            Self::Cap { .. } => Code::ArchiveCap,
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::FileSize,
+                io::ErrorKind::PermissionDenied => Code::FilePermission,
+                _ => Code::File,
+            },
+            _ => Code::ArchiveUnsafe,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NotGzip => vec!["a proxy or a log-in page may have answered in the place of GitHub".into()],
+            Self::Cap { .. } => vec!["keep large data out of the repository that holds the template".into()],
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                vec!["free some space, or set ABX_HOME to a larger disk".into()]
+            }
+            Self::Tar(_) | Self::Damaged(_) => vec!["fetch it again: `--no-cache`".into()],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What was fetched before, on disk.
+//!
+//! ```text
+//! store/packages/<host>/<commit>/tree/                the repository, read only
+//!                               /package.json        written last
+//! store/pins/<host>/<owner>/<repo>/<ref>.json        which commit a branch or tag stood for, and when
+//! templates/<owner>/<repo>/<ref>                     a link to the tree, for people
+//! ```
+//!
+//! Owner, repository and host are in lower case; a ref is escaped, so that it is one name.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use abx_core::Home;
+use abx_core::fs::{Staging, write_atomic};
+use abx_reference::Github;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde::{Deserialize, Serialize};
+
+use super::{Checkout, GithubError};
+
+/// The files.
+pub(super) const TREE: &str = "tree";
+/// The mark of an entry that is whole.
+const MARK: &str = "package.json";
+
+/// Where one reference is kept.
+pub(super) struct Cache {
+    home: Home,
+    host: String,
+    /// `owner/repo`.
+    repository: String,
+    /// The name of its view.
+    name: String,
+    /// The commit that the reference names itself.
+    commit: Option<String>,
+}
+
+/// What a reference stood for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pin {
+    pub(super) commit: String,
+    pub(super) etag: Option<String>,
+    /// Seconds since 1970.
+    pub(super) checked: u64,
+    /// Whether the reference names the commit itself.
+    #[serde(skip)]
+    pub(super) is_commit: bool,
+}
+
+impl Pin {
+    /// A commit is always; a clock that was set back makes nothing fresh.
+    pub(super) fn is_fresh(&self, now: u64, ttl: Duration) -> bool {
+        self.is_commit || now.checked_sub(self.checked).is_some_and(|age| age < ttl.as_secs())
+    }
+}
+
+/// The mark's content.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) repository: String,
+    pub(super) commit: String,
+    pub(super) files: u64,
+    /// Seconds since 1970.
+    pub(super) fetched: u64,
+}
+
+impl Cache {
+    /// `name` is the ref, `None` the default branch.
+    pub(super) fn new(home: &Home, host: &str, reference: &Github, name: Option<&str>) -> Self {
+        let repository = format!("{}/{}", reference.owner(), reference.repository()).to_ascii_lowercase();
+        Self {
+            home: home.clone(),
+            host: escape(&host.to_ascii_lowercase()),
+            repository,
+            name: name.map_or_else(|| "default".to_owned(), escape_ref),
+            commit: name.filter(|name| is_commit(name)).map(str::to_ascii_lowercase),
+        }
+    }
+
+    /// What the reference stood for last time.
+    pub(super) fn pin(&self) -> Option<Pin> {
+        if let Some(commit) = &self.commit {
+            return Some(Pin { commit: commit.clone(), etag: None, checked: 0, is_commit: true });
+        }
+        let pin: Pin = serde_json::from_slice(&std::fs::read(self.pin_path()).ok()?).ok()?;
+        is_commit(&pin.commit).then_some(pin)
+    }
+
+    pub(super) fn remember(&self, pin: &Pin) -> Result<(), GithubError> {
+        let path = self.pin_path();
+        let bytes = serde_json::to_vec(pin).map_err(std::io::Error::from);
+        bytes.and_then(|bytes| write_atomic(&path, &bytes)).map_err(GithubError::io("write", &path))
+    }
+
+    /// The entry of a commit, where it is whole.
+    pub(super) fn checkout(&self, reference: &Github, commit: &str) -> Result<Option<Checkout>, GithubError> {
+        if !self.is_complete(commit) {
+            return Ok(None);
+        }
+        let tree = self.entry(commit).join(TREE);
+        let root = tree.canonicalize().map_err(GithubError::io("read", &tree))?;
+        Ok(Some(Checkout { reference: reference.clone(), commit: commit.to_owned(), root }))
+    }
+
+    pub(super) fn is_complete(&self, commit: &str) -> bool {
+        let Ok(bytes) = std::fs::read(self.entry(commit).join(MARK)) else { return false };
+        serde_json::from_slice::<Record>(&bytes).is_ok_and(|record| record.commit == commit)
+            && self.entry(commit).join(TREE).is_dir()
+    }
+
+    pub(super) fn entry(&self, commit: &str) -> PathBuf {
+        self.home.store("packages").join(&self.host).join(commit)
+    }
+
+    /// A place to prepare an entry in.
+    pub(super) fn staging(&self) -> Result<Staging, GithubError> {
+        let parent = self.home.store("staging");
+        Staging::new(&parent).map_err(GithubError::io("write below", &parent))
+    }
+
+    /// Makes what is in `entry` of the staging directory the entry of its commit. Its content reaches the disk before
+    /// its name does. The caller holds the commit's lock.
+    pub(super) fn publish(&self, staging: Staging, entry: &str, record: &Record) -> Result<(), GithubError> {
+        let prepared = staging.path().join(entry);
+        let target = self.entry(&record.commit);
+        let result = (|| {
+            std::fs::write(prepared.join(MARK), serde_json::to_vec(record)?)?;
+            rustix::fs::syncfs(std::fs::File::open(&prepared)?)?;
+            match target.exists() {
+                // An older one goes with the staging directory.
+                true => Ok(renameat_with(CWD, &prepared, CWD, &target, RenameFlags::EXCHANGE)?),
+                false => staging.publish(entry, &target),
+            }
+        })();
+        result.map_err(GithubError::io("write", &target))
+    }
+
+    /// Lets the view that people see lead to a commit.
+    pub(super) fn show(&self, commit: &str) -> Result<(), GithubError> {
+        let view = self.home.templates().join(&self.repository).join(&self.name);
+        let target = format!("../../../store/packages/{}/{commit}/{TREE}", self.host);
+        if std::fs::read_link(&view).is_ok_and(|found| found.as_os_str() == target.as_str()) {
+            return Ok(());
+        }
+        let staging = self.staging()?;
+        let link = staging.path().join("view");
+        let result = (|| {
+            std::fs::create_dir_all(self.home.templates().join(&self.repository))?;
+            std::os::unix::fs::symlink(&target, &link)?;
+            std::fs::rename(&link, &view)
+        })();
+        result.map_err(GithubError::io("write", &view))
+    }
+
+    pub(super) fn ref_lock(&self) -> PathBuf {
+        let name = format!("github-{}-{}-{}", self.host, self.repository.replace('/', "+"), self.name);
+        self.lock(&name)
+    }
+
+    pub(super) fn commit_lock(&self, commit: &str) -> PathBuf {
+        self.lock(&format!("package-{}-{commit}", self.host))
+    }
+
+    fn lock(&self, name: &str) -> PathBuf {
+        self.home.store("locks").join(short(name.to_owned()))
+    }
+
+    fn pin_path(&self) -> PathBuf {
+        let repository = self.home.store("pins").join(&self.host).join(&self.repository);
+        repository.join(format!("{}.json", self.name))
+    }
+}
+
+/// A full commit id: such a name stands for nothing else.
+pub(super) fn is_commit(name: &str) -> bool {
+    name.len() == 40 && name.bytes().all(|letter| letter.is_ascii_hexdigit())
+}
+
+/// One name for a ref. A branch called `default` is told from the default branch.
+fn escape_ref(name: &str) -> String {
+    match name {
+        "default" => "%64efault".to_owned(),
+        name => short(escape(name)),
+    }
+}
+
+fn escape(text: &str) -> String {
+    let keep = |letter: char| letter.is_alphanumeric() || "-_.+".contains(letter);
+    let mut escaped = String::new();
+    for letter in text.chars() {
+        match keep(letter) {
+            true => escaped.push(letter),
+            false => {
+                for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+                    escaped += &format!("%{byte:02X}");
+                }
+            }
+        }
+    }
+    escaped
+}
+
+/// No file name may have more than 255 bytes, an ending included.
+fn short(name: String) -> String {
+    if name.len() <= 200 {
+        return name;
+    }
+    let digest = crate::digest::of_text(&name);
+    let start: String = name.chars().take(32).collect();
+    format!("{start}%{}", digest.trim_start_matches("sha256:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refs_are_one_name_each_and_none_is_another() {
+        for (name, expected) in [
+            ("v1.0", "v1.0"),
+            ("feature/x", "feature%2Fx"),
+            ("feature%2Fx", "feature%252Fx"),
+            ("default", "%64efault"),
+            ("ä", "ä"),
+        ] {
+            assert_eq!(escape_ref(name), expected);
+        }
+        assert!(escape_ref(&"é/".repeat(120)).len() <= 200);
+    }
+
+    #[test]
+    fn age_makes_a_pin_stale_and_a_commit_never() {
+        let ttl = Duration::from_secs(600);
+        let pin = Pin { commit: String::new(), etag: None, checked: 1000, is_commit: false };
+        assert!(pin.is_fresh(1599, ttl) && !pin.is_fresh(1600, ttl) && !pin.is_fresh(999, ttl));
+        assert!(Pin { is_commit: true, ..pin }.is_fresh(u64::MAX, ttl));
+    }
+}

@@ -1,0 +1,164 @@
+//! What can go wrong between a reference to GitHub and its files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use abx_core::{Code, Fault};
+use abx_image::ImageError;
+use abx_image::http::reqwest;
+
+use crate::archive::ArchiveFault;
+
+/// Why a repository is not to be had. No token is ever in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GithubError {
+    #[error("the address of GitHub's API is malformed: {address}")]
+    ApiAddress { address: String },
+    #[error(transparent)]
+    Client(Box<ImageError>),
+    /// 401, with a token or for lack of one.
+    #[error("{host} refused the token for `{repository}`")]
+    TokenRefused { host: String, repository: String },
+    #[error("{host} wants a token for `{repository}`")]
+    TokenWanted { host: String, repository: String },
+    #[error("{host} forbids access to `{repository}`{}", said(.message))]
+    Forbidden { host: String, repository: String, message: String, has_token: bool },
+    /// `reset` in seconds since 1970.
+    #[error("the hourly limit of requests to {host} is used up{}", until(*.reset))]
+    PrimaryLimit { host: String, reset: Option<u64>, has_token: bool },
+    #[error("{host} asks for fewer requests at a time")]
+    SecondaryLimit { host: String, retry_after: Option<u64> },
+    #[error("there is no repository `{repository}` on {host}")]
+    NoRepository { host: String, repository: String, has_token: bool },
+    #[error("`{repository}` has no branch, tag or commit `{name}`")]
+    NoRef { repository: String, name: String },
+    #[error("`{repository}` has no commit yet")]
+    EmptyRepository { repository: String },
+    #[error(
+        "`{repository}@{range}` asks for a range of versions, which this version does not look for on GitHub"
+    )]
+    Range { repository: String, range: String },
+    #[error("{host} failed with status {status}{}", said(.message))]
+    Server { host: String, status: u16, message: String },
+    #[error("{host} gave an answer that makes no sense: {reason}")]
+    Answer { host: String, reason: String },
+    #[error("{host} redirects in a circle")]
+    Redirects { host: String },
+    #[error("cannot reach {host}")]
+    Unreachable { host: String, source: reqwest::Error },
+    #[error("{host} did not finish within {} seconds", .limit.as_secs())]
+    TooSlow { host: String, limit: Duration },
+    #[error("the transfer from {host} broke off")]
+    Transfer { host: String, source: reqwest::Error },
+    #[error("`{reference}` is not in the cache, and --offline keeps to this machine")]
+    Offline { reference: String },
+    #[error("cannot unpack `{repository}` at {commit}: {fault}")]
+    Archive { repository: String, commit: String, fault: ArchiveFault },
+    #[error("{} went away while it was in use", .path.display())]
+    Vanished { path: PathBuf },
+    #[error("cannot {verb} {}", .path.display())]
+    Io { verb: &'static str, path: PathBuf, source: io::Error },
+}
+
+impl GithubError {
+    pub(super) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { verb, path, source }
+    }
+}
+
+impl Fault for GithubError {
+    fn code(&self) -> Code {
+        match self {
+            Self::ApiAddress { .. } => Code::SpecInvalid,
+            Self::Client(error) => error.code(),
+            Self::TokenRefused { .. } | Self::TokenWanted { .. } => Code::GithubToken,
+            Self::Forbidden { .. } => Code::GithubForbidden,
+            Self::PrimaryLimit { .. } | Self::Transfer { .. } | Self::Redirects { .. } => Code::Network,
+            Self::SecondaryLimit { .. } => Code::GithubSecondary,
+            Self::NoRepository { .. } | Self::NoRef { .. } | Self::EmptyRepository { .. } => {
+                Code::TemplateNotFound
+            }
+            Self::Range { .. } => Code::NoVersion,
+            Self::Server { .. } | Self::Answer { .. } => Code::ServerFailed,
+            Self::Unreachable { .. } | Self::TooSlow { .. } => Code::Unreachable,
+            Self::Offline { .. } => Code::Offline,
+            Self::Archive { fault, .. } => fault.code(),
+            Self::Vanished { .. } => Code::File,
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Code::FilePermission,
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::FileSize,
+                _ => Code::File,
+            },
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::ApiAddress { .. } => {
+                vec!["ABX_GITHUB_API_URL is an http or https address such as `https://HOST/api/v3`".into()]
+            }
+            Self::Client(error) => error.hints(),
+            Self::TokenRefused { .. } => {
+                vec!["it may have expired or been revoked: make a new one and set GITHUB_TOKEN".into()]
+            }
+            Self::TokenWanted { .. } => vec![SET_TOKEN.into()],
+            Self::Forbidden { has_token: false, .. } => {
+                vec![format!("a private repository needs a token: {SET_TOKEN}")]
+            }
+            Self::Forbidden { has_token: true, .. } => {
+                vec!["the token needs read access to the repository's contents, and an organisation may have to allow it".into()]
+            }
+            Self::PrimaryLimit { has_token: false, .. } => {
+                vec![
+                    format!("with a token there are 5000 requests an hour instead of 60: {SET_TOKEN}"),
+                    OFFLINE.into(),
+                ]
+            }
+            Self::PrimaryLimit { has_token: true, .. } => vec![OFFLINE.into()],
+            Self::SecondaryLimit { retry_after, .. } => match retry_after {
+                Some(seconds) => vec![format!("try again in {seconds} seconds")],
+                None => vec!["try again in a minute".into()],
+            },
+            Self::NoRepository { has_token: false, .. } => {
+                vec![format!("check the spelling; for a private repository {SET_TOKEN}")]
+            }
+            Self::NoRepository { has_token: true, .. } => {
+                vec!["check the spelling, and that the token may read the repository".into()]
+            }
+            Self::NoRef { repository, .. } => {
+                vec![format!("`{repository}` alone means its default branch")]
+            }
+            Self::Range { repository, .. } => vec![format!("name a tag: `{repository}@v1.2.3`")],
+            Self::Server { .. } | Self::TooSlow { .. } | Self::Transfer { .. } => {
+                vec!["try again in a while".into(), OFFLINE.into()]
+            }
+            Self::Unreachable { .. } => {
+                vec!["check the network, and the proxy if there is one".into(), OFFLINE.into()]
+            }
+            Self::Offline { .. } => vec!["run once without --offline".into()],
+            Self::Archive { fault, .. } => fault.hints(),
+            Self::Answer { .. } | Self::Redirects { .. } => {
+                vec!["check ABX_GITHUB_API_URL, and the proxy if there is one".into()]
+            }
+            Self::EmptyRepository { .. } | Self::Vanished { .. } | Self::Io { .. } => Vec::new(),
+        }
+    }
+}
+
+const SET_TOKEN: &str = "set GITHUB_TOKEN, or `github_token` in ~/.abx/.env";
+const OFFLINE: &str = "`--offline` uses what was fetched before";
+
+fn said(message: &str) -> String {
+    if message.is_empty() { String::new() } else { format!(": {message}") }
+}
+
+fn until(reset: Option<u64>) -> String {
+    let time = |seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+    match reset.filter(|seconds| *seconds < 1 << 40).and_then(time) {
+        Some(time) => format!(" until {}", humantime::format_rfc3339_seconds(time)),
+        None => String::new(),
+    }
+}

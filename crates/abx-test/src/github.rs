@@ -1,0 +1,235 @@
+//! A GitHub on the loopback, which can also misbehave.
+//!
+//! It knows the two questions that fetching a repository takes, plain HTTP, one request a connection. Archives are
+//! handed out behind a redirect, as the real one does. Each [`Trick`] is bound to a part of the request path and wears
+//! off after a number of requests.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::json;
+
+pub use crate::registry::Request;
+use crate::registry::http::Response;
+
+/// A way to misbehave.
+#[derive(Clone, Debug)]
+pub enum Trick {
+    /// Answer with this status, these headers, and this as the message.
+    Refuse(u16, Vec<(&'static str, String)>, &'static str),
+    /// Promise the whole body, close after so many bytes of it.
+    CutAfter(usize),
+    /// Send these bytes instead.
+    Body(Vec<u8>),
+    /// Send the client to the same path at this base address.
+    Redirect(String),
+    /// Answer after this time only.
+    Stall(Duration),
+}
+
+/// A running GitHub; dropping it stops it.
+#[derive(Debug)]
+pub struct LoopbackGithub {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+    stopping: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By `owner/repo`.
+    repositories: HashMap<String, Repository>,
+    tricks: Vec<(String, Trick, usize)>,
+    requests: Vec<Request>,
+}
+
+#[derive(Debug, Default)]
+struct Repository {
+    /// Name to commit; the default branch is `HEAD`.
+    refs: HashMap<String, String>,
+    /// Commit to archive.
+    archives: HashMap<String, Vec<u8>>,
+    /// Whoever does not show this sees nothing.
+    token: Option<String>,
+}
+
+impl LoopbackGithub {
+    /// Starts an empty one on a free port of 127.0.0.1.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bind the loopback");
+        let address = listener.local_addr().expect("a bound address");
+        let state = Arc::new(Mutex::new(State::default()));
+        let stopping = Arc::new(AtomicBool::new(false));
+        let (shared, stop) = (Arc::clone(&state), Arc::clone(&stopping));
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let shared = Arc::clone(&shared);
+                std::thread::spawn(move || serve(stream, address, &shared));
+            }
+        });
+        Self { address, state, stopping, thread: Some(thread) }
+    }
+
+    /// The base of its API.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Adds a commit with these files to `owner/repo`, and lets a ref (`HEAD` for the default branch) stand for it.
+    pub fn put(&self, repository: &str, git_ref: &str, commit: &str, files: &[(&str, &str)]) {
+        let top = format!("{}-{}", repository.replace('/', "-"), &commit[..7]);
+        self.put_archive(repository, git_ref, commit, archive(&top, files));
+    }
+
+    /// The same with an archive as it is.
+    pub fn put_archive(&self, repository: &str, git_ref: &str, commit: &str, archive: Vec<u8>) {
+        let mut state = self.state();
+        let repository = state.repositories.entry(repository.to_owned()).or_default();
+        repository.refs.insert(git_ref.to_owned(), commit.to_owned());
+        repository.archives.insert(commit.to_owned(), archive);
+    }
+
+    /// Hides a repository from whoever lacks the token.
+    pub fn require(&self, repository: &str, token: &str) {
+        self.state().repositories.entry(repository.to_owned()).or_default().token = Some(token.to_owned());
+    }
+
+    /// Plays a trick on the next `times` requests whose path contains `path`.
+    pub fn play(&self, path: impl Into<String>, trick: Trick, times: usize) {
+        self.state().tricks.push((path.into(), trick, times));
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.state().requests.clone()
+    }
+
+    /// The paths of the requests so far that contain `part`.
+    pub fn asked(&self, part: &str) -> Vec<String> {
+        self.state()
+            .requests
+            .iter()
+            .map(|request| request.path.clone())
+            .filter(|path| path.contains(part))
+            .collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+}
+
+impl Drop for LoopbackGithub {
+    fn drop(&mut self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        // Wakes the listener.
+        let _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A gzipped tar of files below one folder.
+pub fn archive(top: &str, files: &[(&str, &str)]) -> Vec<u8> {
+    let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut builder = tar::Builder::new(encoder);
+    for (path, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(if content.starts_with("#!") { 0o775 } else { 0o664 });
+        builder.append_data(&mut header, format!("{top}/{path}"), content.as_bytes()).expect("tar");
+    }
+    builder.into_inner().and_then(|encoder| encoder.finish()).expect("gzip")
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {
+    let Some(request) = Request::read(&mut stream) else { return };
+    let (trick, mut response) = {
+        let mut state = lock(state);
+        state.requests.push(request.clone());
+        (state.trick(&request.path), state.answer(&request, address))
+    };
+    let mut cut = None;
+    match trick {
+        None => {}
+        Some(Trick::Refuse(status, headers, message)) => {
+            response = Response::new(status).with_body(json!({ "message": message }).to_string());
+            for (name, value) in headers {
+                response.set(name, value);
+            }
+        }
+        Some(Trick::CutAfter(bytes)) => cut = Some(bytes),
+        Some(Trick::Body(body)) => response = Response::new(200).with_body(body),
+        Some(Trick::Redirect(base)) => {
+            response = Response::new(302).with("Location", format!("{base}{}", request.path));
+        }
+        Some(Trick::Stall(time)) => std::thread::sleep(time),
+    }
+    // A client that hangs up early is its own business.
+    let _ = response.write(&mut stream, cut);
+}
+
+impl State {
+    fn trick(&mut self, path: &str) -> Option<Trick> {
+        let found =
+            self.tricks.iter_mut().find(|(part, _, times)| *times > 0 && path.contains(part.as_str()))?;
+        found.2 -= 1;
+        Some(found.1.clone())
+    }
+
+    fn answer(&self, request: &Request, address: SocketAddr) -> Response {
+        let missing = || Response::new(404).with_body(json!({ "message": "Not Found" }).to_string());
+        let mut parts = request.path.trim_start_matches('/').splitn(5, '/');
+        let mut part = || parts.next().unwrap_or_default();
+        let (area, name, verb, rest) = (part(), format!("{}/{}", part(), part()), part(), part());
+        let Some(repository) = self.repositories.get(&name) else { return missing() };
+        if let Some(token) = &repository.token {
+            match request.header("authorization") {
+                None => return missing(),
+                Some(sent) if *sent != format!("Bearer {token}") => {
+                    return Response::new(401).with_body(json!({ "message": "Bad credentials" }).to_string());
+                }
+                Some(_) => {}
+            }
+        }
+        match (area, verb) {
+            ("repos", "") => Response::new(200).with_body(json!({ "default_branch": "main" }).to_string()),
+            ("repos", "commits") => repository.commit(rest, request),
+            ("repos", "tarball") => {
+                Response::new(302).with("Location", format!("http://{address}/codeload/{name}/tar/{rest}"))
+            }
+            ("codeload", "tar") => match repository.archives.get(rest) {
+                Some(archive) => Response::new(200).with_body(archive.clone()),
+                None => missing(),
+            },
+            _ => missing(),
+        }
+    }
+}
+
+impl Repository {
+    fn commit(&self, name: &str, request: &Request) -> Response {
+        let Some(commit) = self.refs.get(name) else {
+            let message = format!("No commit found for SHA: {name}");
+            return Response::new(422).with_body(json!({ "message": message }).to_string());
+        };
+        let etag = format!("\"{commit}\"");
+        if request.header("if-none-match") == Some(&etag) {
+            return Response::new(304).with("ETag", etag);
+        }
+        Response::new(200).with("ETag", etag).with_body(commit.clone())
+    }
+}
