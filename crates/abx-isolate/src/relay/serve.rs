@@ -48,6 +48,10 @@ enum Address {
     Host(SocketAddr),
 }
 
+/// Connections open at once; more are refused. What they cost is the owner's, not the sandbox's, and the sandbox can
+/// open as many as it likes.
+const MOST_CONNECTIONS: u64 = 1024;
+
 /// Questions under way at once; more are dropped, and asked again by whoever waits.
 const MOST_QUERIES: usize = 512;
 
@@ -142,6 +146,7 @@ impl Server {
 
     fn accept(&mut self, listener: &TcpListener, target: Target) {
         match listener.accept() {
+            Ok((client, _)) if self.activity.open() >= MOST_CONNECTIONS => reset(&client),
             Ok((client, _)) => {
                 let (first, fallback) = addresses(target);
                 self.activity.open.fetch_add(1, Ordering::Relaxed);
@@ -167,9 +172,8 @@ impl Server {
         }
     }
 
-    /// Told by a reset, as a closed port would.
     fn refuse(&mut self, client: TcpStream) {
-        let _ = sockopt::set_socket_linger(&client, Some(Duration::ZERO));
+        reset(&client);
         self.activity.open.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -257,6 +261,11 @@ impl Server {
     }
 }
 
+/// What is closed after this is told so by a reset, as a closed port would.
+fn reset(client: &TcpStream) {
+    let _ = sockopt::set_socket_linger(client, Some(Duration::ZERO));
+}
+
 /// Where to connect first and, if that is refused, next: many servers listen on one kind of loopback alone.
 fn addresses(target: Target) -> (Option<Address>, Option<Address>) {
     match target {
@@ -286,5 +295,59 @@ fn begin(netns: &OwnedFd, address: Address) -> Result<TcpStream> {
     match connect(&socket, &address) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
         Err(errno) => Err(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read, Write};
+
+    use super::*;
+    use crate::relay::Listener;
+
+    /// Connects, says a byte and hears it back.
+    fn talk(address: SocketAddr) -> std::io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(b"x")?;
+        stream.read_exact(&mut [0])?;
+        Ok(stream)
+    }
+
+    fn echo(listener: TcpListener) {
+        let mut open = Vec::new();
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            if stream.read_exact(&mut [0]).and_then(|()| stream.write_all(b"x")).is_ok() {
+                open.push(stream);
+            }
+        }
+    }
+
+    #[test]
+    fn connections_beyond_the_most_are_refused_until_one_ends() {
+        let target = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+        let host = target.local_addr().expect("address");
+        std::thread::spawn(|| echo(target));
+        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+        let address = socket.local_addr().expect("address");
+        let relay = Relay {
+            netns: File::open("/proc/self/ns/net").expect("namespace").into(),
+            listeners: vec![Listener { socket, target: Target::Host(host) }],
+            dns: None,
+        };
+        let serving = relay.start().expect("start").expect("something to serve");
+        let mut open: Vec<TcpStream> =
+            (0..MOST_CONNECTIONS).map(|_| talk(address).expect("within the most")).collect();
+        assert_eq!(serving.activity.open(), MOST_CONNECTIONS);
+        assert!(talk(address).is_err(), "one too many");
+        // Reset, so that both directions are over at once.
+        let ended = open.pop().expect("one");
+        reset(&ended);
+        drop(ended);
+        while serving.activity.open() == MOST_CONNECTIONS {
+            std::thread::yield_now();
+        }
+        talk(address).expect("room again");
     }
 }
