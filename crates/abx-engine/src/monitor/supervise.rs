@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::health;
 use super::idle::Idle;
@@ -131,7 +131,12 @@ fn far_or(seconds: u64) -> Instant {
 
 /// Reads one request from each connection. A slow or silent one holds up nobody.
 async fn serve(control: UnixListener, ask: mpsc::Sender<Asked>) {
-    while let Ok((stream, _)) = control.accept().await {
+    loop {
+        let Ok((stream, _)) = control.accept().await else {
+            // No descriptor is free; one will be.
+            sleep(Duration::from_millis(100)).await;
+            continue;
+        };
         let ask = ask.clone();
         tokio::spawn(async move {
             let mut reader = BufReader::new(stream);
