@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use abx_core::fs::Lock;
+use abx_core::fs::{Lock, spread};
 use abx_core::{Code, Fault, Home};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -71,6 +71,10 @@ pub async fn create(engine: &Engine, settings: &SandboxSettings) -> Result<Recor
 fn make_entry(home: &Home, id: &SandboxId) -> Result<(PathBuf, Lock), EngineError> {
     let hidden = home.sandboxes().join(format!(".{id}"));
     let failed = || EngineError::state(&hidden);
+    if !home.sandboxes().exists() {
+        std::fs::create_dir_all(home.sandboxes()).map_err(failed())?;
+        spread(&home.sandboxes()).map_err(failed())?;
+    }
     // Clean-up looks at hidden entries only while nobody makes one.
     let _making = Lock::shared(&making(home)).map_err(failed())?;
     let private =
