@@ -3,32 +3,52 @@
 use std::time::Duration;
 
 use abx_client::Client;
-use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 
-use crate::Health;
 use crate::settings::HealthCheck;
+use crate::{Health, SandboxSettings};
 
-/// Tells each change of health; ends when nobody listens.
-pub(super) async fn watch(client: Client, check: HealthCheck, user: String, tell: mpsc::Sender<Health>) {
-    let mut failures = 0;
-    let mut last = Health::Starting;
-    loop {
-        sleep(Duration::from_secs_f64(check.interval)).await;
-        let limit = Duration::from_secs_f64(check.timeout);
-        let passed = client.exec_probe(check.command.as_str(), Some(&user), limit).await;
-        let passed = passed.is_ok_and(|outcome| outcome.exit_code == 0);
-        failures = if passed { 0 } else { failures + 1 };
-        let health = match (passed, failures >= check.retries) {
-            (true, _) => Health::Healthy,
-            (false, true) => Health::Unhealthy,
-            (false, false) => last,
-        };
-        if health != last {
-            last = health;
-            if tell.send(health).await.is_err() {
-                return;
+/// Watches the health.
+pub(super) struct Checks {
+    /// `None`: never.
+    check: Option<HealthCheck>,
+    user: String,
+    client: Client,
+    failures: u32,
+    last: Health,
+    next: Instant,
+}
+
+impl Checks {
+    pub(super) fn new(settings: &SandboxSettings, client: Client) -> Self {
+        let check = settings.healthcheck.clone();
+        let next = Instant::now() + check.as_ref().map_or(Duration::ZERO, interval);
+        Self { check, user: settings.user.clone(), client, failures: 0, last: Health::Starting, next }
+    }
+
+    /// Returns each change of health. May be dropped and called again; a check that was under way does not count.
+    pub(super) async fn changed(&mut self) -> Health {
+        let Some(check) = &self.check else { return std::future::pending().await };
+        loop {
+            sleep_until(self.next).await;
+            let limit = Duration::from_secs_f64(check.timeout);
+            let outcome = self.client.exec_probe(check.command.as_str(), Some(&self.user), limit).await;
+            let passed = outcome.is_ok_and(|outcome| outcome.exit_code == 0);
+            self.next = Instant::now() + interval(check);
+            self.failures = if passed { 0 } else { self.failures + 1 };
+            let health = match (passed, self.failures >= check.retries) {
+                (true, _) => Health::Healthy,
+                (false, true) => Health::Unhealthy,
+                (false, false) => self.last,
+            };
+            if health != self.last {
+                self.last = health;
+                return health;
             }
         }
     }
+}
+
+fn interval(check: &HealthCheck) -> Duration {
+    Duration::from_secs_f64(check.interval)
 }

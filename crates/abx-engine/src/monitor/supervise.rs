@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::health;
+use super::health::Checks;
 use super::idle::Idle;
 use super::plan::Plan;
 use crate::control::{Answer, Request};
@@ -90,10 +90,7 @@ pub(super) async fn supervise(dir: &Path, running: &Running, mut parts: Parts, r
     // SAFETY: the borrow keeps the descriptor open as long as the registration lives.
     let Ok(exited) = (unsafe { AsyncFd::register(running.pidfd()) }) else { return crashed() };
     let Ok(mut terminated) = signal(SignalKind::terminate()) else { return crashed() };
-    let (tell, mut told) = mpsc::channel(1);
-    if let Some(check) = record.settings.healthcheck.clone() {
-        tokio::spawn(health::watch(parts.client.clone(), check, record.settings.user.clone(), tell.clone()));
-    }
+    let mut checks = Checks::new(&record.settings, parts.client.clone());
     let end = far_or(record.settings.timeout);
     let mut idle = Idle::new(record.settings.idle_timeout, parts.client, running.activity().cloned());
     let freezer = running.cgroups();
@@ -110,7 +107,8 @@ pub(super) async fn supervise(dir: &Path, running: &Running, mut parts: Parts, r
                     idle.touch();
                 }
             },
-            Some(health) = told.recv() => set_health(dir, record, health),
+            // A frozen one cannot answer.
+            health = checks.changed(), if record.state == State::Running => set_health(dir, record, health),
             () = idle.expired(), if record.state == State::Running => {
                 if !record.settings.persistent {
                     return End::of(EndReason::Idle);

@@ -1,6 +1,7 @@
 //! From `list` to `kill`: what a sandbox does, why it ended, and that nothing of it stays.
 
 use std::path::Path;
+use std::time::Duration;
 
 use abx_test::{TestContext, wait_until};
 use serde_json::Value;
@@ -210,6 +211,21 @@ fn the_health_check_is_shown() {
     );
     sandbox.sh("touch /tmp/well");
     wait_until("healthy", || (sandbox.info()["health"] == "healthy").then_some(()));
+}
+
+#[test]
+fn a_paused_sandbox_is_not_taken_for_unhealthy() {
+    let Some(abx) = shared() else { return };
+    let check = "healthcheck:\n  command: exit 0\n  interval: 0.1\n  timeout: 0.1\n  retries: 1\n";
+    let template = abx.template("frozen", &format!("base:\n  from: base\n{check}"));
+    let sandbox = abx.create(&[&template, "--network", "none"]);
+    wait_until("healthy", || (sandbox.info()["health"] == "healthy").then_some(()));
+    abx.run(&["pause", &sandbox.id]).success();
+    // Longer than a check that gets no answer is awaited.
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(sandbox.info()["health"], "healthy");
+    abx.run(&["resume", &sandbox.id]).success();
+    assert_eq!(sandbox.sh("echo awake"), "awake\n");
 }
 
 #[test]
