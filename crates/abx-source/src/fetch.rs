@@ -25,15 +25,33 @@ pub async fn fetch(
         let Some(wanted) = error.wanted().cloned() else { break };
         match checkout(&wanted, &context.home, settings, progress).await {
             Ok(found) => context.checkouts.push(found),
-            Err(reason) => return Err(error.because(refused(text, &wanted, reason, &context))),
+            Err(reason) => {
+                let is_asked =
+                    matches!(Reference::parse(text), Ok(Reference::Github(asked)) if asked == wanted);
+                return Err(error.because(refused(&wanted, is_asked, reason, &context)));
+            }
         }
     }
     Ok(context)
 }
 
+/// Has what the reference itself names on disk, for [`leaf`](crate::leaf); nothing it inherits from.
+pub async fn fetch_leaf(
+    reference: &Reference,
+    context: &SourceContext,
+    settings: &GithubSettings,
+    progress: &dyn Progress,
+) -> Result<SourceContext, SourceError> {
+    let mut context = context.clone();
+    if let Reference::Github(wanted) = reference {
+        let found = checkout(wanted, &context.home, settings, progress).await;
+        context.checkouts.push(found.map_err(|reason| refused(wanted, true, reason, &context))?);
+    }
+    Ok(context)
+}
+
 /// Whoever leaves out the `./` of a directory is told so.
-fn refused(text: &str, wanted: &Github, error: GithubError, context: &SourceContext) -> SourceError {
-    let is_asked = matches!(Reference::parse(text), Ok(Reference::Github(asked)) if asked == *wanted);
+fn refused(wanted: &Github, is_asked: bool, error: GithubError, context: &SourceContext) -> SourceError {
     let path = wanted.to_string().replace("//", "/");
     let beside = (is_asked && context.cwd.join(&path).is_dir()).then_some(path);
     SourceError::Github { error: Box::new(error), beside }

@@ -42,6 +42,15 @@ pub fn resolve_reference(reference: &Reference, context: &SourceContext) -> Resu
     Ok(lineage)
 }
 
+/// The package that a reference names, without those it inherits from; `None` for an image.
+pub fn leaf(reference: &Reference, context: &SourceContext) -> Result<Option<Package>, SourceError> {
+    let asked = Asked { reference: reference.clone(), or_image: false, place: None };
+    Ok(match find(&asked, None, context)? {
+        Found::Package(package) => Some(*package),
+        Found::Bottom(mut lineage) => lineage.packages.pop(),
+    })
+}
+
 /// What to look for next, and where a file asks for it.
 struct Asked {
     reference: Reference,

@@ -89,9 +89,10 @@ pub async fn pin(
     progress: &dyn Progress,
 ) -> Result<Resolved, Error> {
     let parsed = Reference::parse(reference).map_err(abx_source::SourceError::from)?;
-    let source = fetch(context, reference, token, options, progress).await?;
-    let lineage = abx_source::resolve(reference, &source)?;
-    let digest = lineage.leaf().map(abx_source::Package::digest).transpose()?;
+    let settings = crate::github::settings(context, token, options);
+    let source = abx_source::fetch_leaf(&parsed, &context.source(), &settings, progress).await?;
+    let leaf = abx_source::leaf(&parsed, &source)?;
+    let digest = leaf.as_ref().map(abx_source::Package::digest).transpose()?;
     let mut resolved = Resolved {
         kind: "image",
         owner: None,
@@ -118,24 +119,22 @@ pub async fn pin(
         Reference::Registry(image) => {
             resolved.digest = image.digest().map(str::to_owned);
         }
-        Reference::Name(_) => match &lineage.base {
-            BaseImage::Stored { name, tag, .. } if lineage.leaf().is_none_or(is_stored) => {
-                resolved.kind = "local";
-                resolved.digest = context.store().lookup(name, tag)?.map(|id| id.0);
-                resolved.canonical = format!("{name}:{tag}");
+        Reference::Name(_) => match leaf {
+            Some(package) if !matches!(package.root, PackageRoot::Stored { .. }) => {
+                resolved.kind = "built-in";
+                let metadata = &package.spec.metadata;
+                resolved.canonical = format!("{}:{}", metadata.name, metadata.version);
             }
             _ => {
-                resolved.kind = "built-in";
-                let metadata = lineage.effective().metadata;
-                resolved.canonical = format!("{}:{}", metadata.name, metadata.version);
+                resolved.kind = "local";
+                if let BaseImage::Stored { name, tag, .. } = abx_source::resolve(reference, &source)?.base {
+                    resolved.digest = context.store().lookup(&name, &tag)?.map(|id| id.0);
+                    resolved.canonical = format!("{name}:{tag}");
+                }
             }
         },
     }
     Ok(resolved)
-}
-
-fn is_stored(package: &abx_source::Package) -> bool {
-    matches!(package.root, PackageRoot::Stored { .. })
 }
 
 /// Builds a template and gives the result a local name. Returns the image's id.

@@ -5,6 +5,7 @@
 
 mod command_line;
 mod foreground;
+mod github;
 mod sandboxes;
 mod support;
 mod terminal;

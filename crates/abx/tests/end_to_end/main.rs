@@ -10,6 +10,7 @@ mod create;
 mod doctor;
 mod exec;
 mod files;
+mod github;
 mod image;
 mod inherit;
 mod lifecycle;
