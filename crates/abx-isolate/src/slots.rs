@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::error::{IsolateError, SystemError};
 use crate::launch::Ids;
-use crate::network::SLOTS;
+use crate::network::{Addresses, SLOTS};
 use crate::userns::ID_COUNT;
 
 /// All slots of this host.
@@ -18,6 +18,8 @@ use crate::userns::ID_COUNT;
 #[derive(Debug)]
 pub struct Slots {
     file: File,
+    /// Whether a slot that nobody holds is in use all the same.
+    is_haunted: fn(u16) -> bool,
 }
 
 /// A slot, held until dropped.
@@ -45,7 +47,7 @@ impl Slot {
 impl Slots {
     /// The slots of this host: ids and addresses are one space, wherever the callers keep their state.
     pub fn of_host() -> Result<Self, IsolateError> {
-        Self::open(Path::new("/run/abx/slots"))
+        Ok(Self { is_haunted: has_address, ..Self::open(Path::new("/run/abx/slots"))? })
     }
 
     /// The slots locked through the file at `path`, which is made where absent, with its parents.
@@ -57,7 +59,7 @@ impl Slots {
         }
         let file =
             File::options().create(true).truncate(false).read(true).write(true).open(path).map_err(failed)?;
-        Ok(Self { file })
+        Ok(Self { file, is_haunted: |_| false })
     }
 
     /// Takes the lowest free slot.
@@ -65,7 +67,12 @@ impl Slots {
         let mut number = 0;
         while number < SLOTS {
             if self.lock(number)? {
-                return Ok(Slot { number, _lock: self.file });
+                if !(self.is_haunted)(number) {
+                    return Ok(Slot { number, _lock: self.file });
+                }
+                // Left locked, as long as ours is: the next one need not look.
+                number += 1;
+                continue;
             }
             number = self.end_of_taken(number)?;
         }
@@ -108,6 +115,12 @@ impl Slots {
     }
 }
 
+/// Whether the host still has the address of its end. A sandbox that was frozen when its owner was killed stays until
+/// it is cleaned up, and two with the same addresses would reach nothing.
+fn has_address(number: u16) -> bool {
+    std::net::UdpSocket::bind((Addresses::of_slot(number).host, 0)).is_ok()
+}
+
 fn failed(errno: Errno) -> IsolateError {
     IsolateError::System { action: "take a sandbox slot".into(), source: SystemError::from(errno) }
 }
@@ -129,6 +142,17 @@ mod tests {
         assert!(again(2).is_none());
         assert_eq!(again(7).map(|slot| slot.number()), Some(7));
         assert_eq!(third.ids(), Ids::Range { base: 0x0012_0000 });
+    }
+
+    #[test]
+    fn a_slot_in_use_that_nobody_holds_is_passed_over() {
+        let home = tempfile::tempdir().expect("tempdir");
+        let path = home.path().join("slots");
+        let take = || {
+            let slots = Slots::open(&path).expect("open");
+            Slots { is_haunted: |number| number < 2, ..slots }.take().expect("slot").number()
+        };
+        assert_eq!((take(), take()), (2, 2));
     }
 
     #[test]
