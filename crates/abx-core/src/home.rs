@@ -4,7 +4,7 @@
 //! ~/.sandbox/                      ABX_HOME moves it
 //!   templates/<owner>/<repo>/<ref>   fetched repositories, read only: links into the store
 //!   store/
-//!     packages/<host>/<commit>/      fetched repositories; `package.json` is written last
+//!     packages/<host>/<owner>/<repo>/<commit>/  fetched repositories; `package.json` is written last
 //!     pins/<host>/<owner>/<repo>/    which commit a branch or tag stood for, and when
 //!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
 //!     synced                         which layers no power cut can take any more (see abx-image)

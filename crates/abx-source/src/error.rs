@@ -44,7 +44,11 @@ pub enum SourceError {
     NotFetched { reference: Box<Github> },
     /// `beside` is a directory of the same name.
     #[error("{error}")]
-    Github { error: Box<GithubError>, beside: Option<String> },
+    Github {
+        #[source]
+        error: Box<GithubError>,
+        beside: Option<String>,
+    },
     #[error("`{reference}` leads out of the repository of `{child}`")]
     LeavesRepository { reference: String, child: String },
     #[error("`{display}` is an archive, and this version reads directories only")]
@@ -62,7 +66,11 @@ pub enum SourceError {
     Io { path: PathBuf, verb: &'static str, source: io::Error },
     /// An ancestor could not be had; the place is where a descendant names it.
     #[error("{error}")]
-    Ancestor { error: Box<Self>, at: Box<Snippet> },
+    Ancestor {
+        #[source]
+        error: Box<Self>,
+        at: Box<Snippet>,
+    },
 }
 
 impl SourceError {

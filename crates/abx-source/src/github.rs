@@ -101,8 +101,8 @@ pub async fn checkout(
             return Err(GithubError::Range { repository: repository(reference), range: range.to_string() });
         }
     };
-    let api = Api::new(settings)?;
-    let cache = Cache::new(home, &api.host(), reference, name);
+    let base = api::base(&settings.api)?;
+    let cache = Cache::new(home, &api::shown_host(&base), reference, name);
     let known = |pin: &Pin| settings.offline || pin.is_fresh(now(), settings.cache_ttl);
     let checkout = |commit: &str| cache.checkout(reference, commit);
     // Most of the time all is there, and no lock is taken.
@@ -116,6 +116,7 @@ pub async fn checkout(
     if settings.offline {
         return Err(GithubError::Offline { reference: reference.to_string() });
     }
+    let api = Api::new(&base, settings)?;
     let _one = lock(cache.ref_lock()).await?;
     let commit = match cache.pin().filter(|pin| !settings.no_cache && known(pin)) {
         Some(pin) => pin.commit,

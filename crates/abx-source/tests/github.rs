@@ -72,8 +72,11 @@ async fn every_form_of_reference_leads_to_its_package() {
     let sub = [("t/template.yaml", TEMPLATE), ("u/v/template.yaml", TEMPLATE)];
     world.github.put("o/mono", "feature/x", TWO, &sub);
     world.github.put("o/mono", "HEAD", TWO, &sub);
+    // One that has no word for its default branch.
+    world.github.put("o/plain", "main", TWO, &[("template.yaml", TEMPLATE)]);
     for (text, expected) in [
         ("o/r", "o/r"),
+        ("o/plain", "o/plain"),
         ("o/mono/t", "o/mono//t"),
         ("o/mono//u/v@feature/x", "o/mono//u/v@feature/x"),
         ("o/mono//none", "E2001 there is no directory `o/mono//none`"),
@@ -166,7 +169,10 @@ async fn a_token_opens_a_private_repository_and_is_in_no_message() {
     let error = world.resolve("o/r", &with("wr0ng")).await.expect_err("refused");
     assert_eq!(error.code().as_str(), "E1010");
     assert!(!format!("{error:?} {error} {:?}", error.hints()).contains("wr0ng"));
-    assert_eq!(world.picture("o/r", &with("right")).await, "o/r");
+    assert!(
+        world.picture("o/r", &with("b\u{e4}d")).await.starts_with("E1010 the token for GitHub has letters")
+    );
+    assert_eq!(world.picture("o/r", &with("right\n")).await, "o/r");
 }
 
 #[tokio::test]

@@ -24,6 +24,16 @@ const HOPS: usize = 5;
 const COMMIT_ID: &str = "application/vnd.github.sha, application/vnd.github+json;q=0.9";
 const JSON: &str = "application/vnd.github+json";
 
+/// The base address, checked.
+pub(super) fn base(address: &str) -> Result<Url, GithubError> {
+    let base = Url::parse(address.trim_end_matches('/')).ok().filter(|url| {
+        // A password in the address would end up in messages.
+        matches!(url.scheme(), "http" | "https") && url.has_host() && url.username().is_empty()
+    });
+    let shown = address.rsplit('@').next().unwrap_or_default();
+    base.ok_or_else(|| GithubError::ApiAddress { address: shown.to_owned() })
+}
+
 /// A GitHub.
 pub(super) struct Api {
     client: Client,
@@ -42,21 +52,21 @@ pub(super) enum Found {
 }
 
 impl Api {
-    pub(super) fn new(settings: &GithubSettings) -> Result<Self, GithubError> {
-        let base = Url::parse(settings.api.trim_end_matches('/')).ok().filter(|url| {
-            // A password in the address would end up in messages.
-            matches!(url.scheme(), "http" | "https") && url.has_host() && url.username().is_empty()
-        });
-        let shown = settings.api.rsplit('@').next().unwrap_or_default();
-        let base = base.ok_or_else(|| GithubError::ApiAddress { address: shown.to_owned() })?;
+    pub(super) fn new(base: &Url, settings: &GithubSettings) -> Result<Self, GithubError> {
         let client = http::builder(&settings.network)
             .map_err(|error| GithubError::Client(Box::new(error)))?
             // Each hop decides anew who sees the token.
             .redirect(redirect::Policy::none())
             .read_timeout(settings.silence)
             .build()
-            .map_err(|source| GithubError::Unreachable { host: shown_host(&base), source })?;
-        Ok(Self { client, base, token: settings.token.clone() })
+            .map_err(|source| GithubError::Unreachable { host: shown_host(base), source })?;
+        // Files and variables often end with a line break.
+        let token =
+            settings.token.as_ref().map(|token| token.expose().trim()).filter(|token| !token.is_empty());
+        if token.is_some_and(|token| !token.bytes().all(|letter| letter.is_ascii_graphic())) {
+            return Err(GithubError::TokenMalformed);
+        }
+        Ok(Self { client, base: base.clone(), token: token.map(Secret::new) })
     }
 
     /// `host[:port]`.

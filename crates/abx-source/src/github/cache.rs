@@ -1,12 +1,13 @@
 //! What was fetched before, on disk.
 //!
 //! ```text
-//! store/packages/<host>/<commit>/tree/                the repository, read only
-//!                               /package.json        written last
-//! store/pins/<host>/<owner>/<repo>/<ref>.json        which commit a branch or tag stood for, and when
-//! templates/<owner>/<repo>/<ref>                     a link to the tree, for people
+//! store/packages/<host>/<owner>/<repo>/<commit>/tree/        the repository, read only
+//!                                             /package.json  written last
+//! store/pins/<host>/<owner>/<repo>/<ref>.json                which commit a branch or tag stood for, and when
+//! templates/<owner>/<repo>/<ref>                             a link to the tree, for people
 //! ```
 //!
+//! A commit is kept for each repository it was asked of: `a/b@COMMIT` is never served what only `c/d` has.
 //! Owner, repository and host are in lower case; a ref is escaped, so that it is one name.
 
 use std::path::PathBuf;
@@ -111,7 +112,7 @@ impl Cache {
     }
 
     pub(super) fn entry(&self, commit: &str) -> PathBuf {
-        self.home.store("packages").join(&self.host).join(commit)
+        self.home.store("packages").join(&self.host).join(&self.repository).join(commit)
     }
 
     /// A place to prepare an entry in.
@@ -120,14 +121,13 @@ impl Cache {
         Staging::new(&parent).map_err(GithubError::io("write below", &parent))
     }
 
-    /// Makes what is in `entry` of the staging directory the entry of its commit. Its content reaches the disk before
-    /// its name does. The caller holds the commit's lock.
+    /// Makes what is in `entry` of the staging directory the entry of its commit. What is in it is on disk already;
+    /// a mark that a power cut took makes it none. The caller holds the commit's lock.
     pub(super) fn publish(&self, staging: Staging, entry: &str, record: &Record) -> Result<(), GithubError> {
         let prepared = staging.path().join(entry);
         let target = self.entry(&record.commit);
         let result = (|| {
             std::fs::write(prepared.join(MARK), serde_json::to_vec(record)?)?;
-            rustix::fs::syncfs(std::fs::File::open(&prepared)?)?;
             match target.exists() {
                 // An older one goes with the staging directory.
                 true => Ok(renameat_with(CWD, &prepared, CWD, &target, RenameFlags::EXCHANGE)?),
@@ -140,7 +140,7 @@ impl Cache {
     /// Lets the view that people see lead to a commit.
     pub(super) fn show(&self, commit: &str) -> Result<(), GithubError> {
         let view = self.home.templates().join(&self.repository).join(&self.name);
-        let target = format!("../../../store/packages/{}/{commit}/{TREE}", self.host);
+        let target = format!("../../../store/packages/{}/{}/{commit}/{TREE}", self.host, self.repository);
         if std::fs::read_link(&view).is_ok_and(|found| found.as_os_str() == target.as_str()) {
             return Ok(());
         }
@@ -155,16 +155,17 @@ impl Cache {
     }
 
     pub(super) fn ref_lock(&self) -> PathBuf {
-        let name = format!("github-{}-{}-{}", self.host, self.repository.replace('/', "+"), self.name);
-        self.lock(&name)
+        self.lock("ref", &self.name)
     }
 
     pub(super) fn commit_lock(&self, commit: &str) -> PathBuf {
-        self.lock(&format!("package-{}-{commit}", self.host))
+        self.lock("commit", commit)
     }
 
-    fn lock(&self, name: &str) -> PathBuf {
-        self.home.store("locks").join(short(name.to_owned()))
+    fn lock(&self, kind: &str, name: &str) -> PathBuf {
+        let repository = self.repository.replace('/', "+");
+        let name = format!("github-{kind}-{}-{repository}-{name}", self.host);
+        self.home.store("locks").join(short(name))
     }
 
     fn pin_path(&self) -> PathBuf {

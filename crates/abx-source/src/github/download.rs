@@ -1,7 +1,9 @@
 //! An archive off the wire into the store, unpacked while it arrives.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use abx_core::Progress;
@@ -13,7 +15,7 @@ use tokio::sync::mpsc;
 use super::api::{broken, shown_host};
 use super::cache::{Cache, Record, TREE};
 use super::{GithubError, GithubSettings, now, repository};
-use crate::archive::{Extracted, extract};
+use crate::archive::{ArchiveFault, Caps, Extracted, extract};
 
 /// However slowly it comes, it is over then.
 const DOWNLOAD_TIME: Duration = Duration::from_secs(1800);
@@ -44,7 +46,7 @@ pub(super) async fn download(
     std::fs::create_dir_all(&tree).map_err(GithubError::io("write", &tree))?;
     let (sender, receiver) = mpsc::channel(CHUNKS);
     let caps = settings.caps;
-    let unpacking = tokio::task::spawn_blocking(move || extract(Arriving::new(receiver), &tree, &caps));
+    let unpacking = tokio::task::spawn_blocking(move || unpack(Arriving::new(receiver), &tree, &caps));
     let receiving = receive(response, reference, commit, sender, progress);
     let received = tokio::time::timeout(DOWNLOAD_TIME, receiving).await;
     let received = received.unwrap_or(Err(GithubError::TooSlow { host, limit: DOWNLOAD_TIME }));
@@ -61,6 +63,14 @@ pub(super) async fn download(
     };
     cache.publish(staging, ENTRY, &record)?;
     Ok(warnings(&repository(reference), &extracted))
+}
+
+/// Extracts, and waits until all of it is on disk.
+fn unpack(source: impl Read, tree: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
+    let extracted = extract(source, tree, caps)?;
+    let written = File::open(tree).and_then(|tree| Ok(rustix::fs::syncfs(tree)?));
+    written.map_err(|source| ArchiveFault::Io { name: tree.display().to_string(), source })?;
+    Ok(extracted)
 }
 
 /// Hands on what arrives, until all is there or the other side has seen enough.

@@ -21,6 +21,8 @@ pub enum GithubError {
     /// 401, with a token or for lack of one.
     #[error("{host} refused the token for `{repository}`")]
     TokenRefused { host: String, repository: String },
+    #[error("the token for GitHub has letters that no token has")]
+    TokenMalformed,
     #[error("{host} wants a token for `{repository}`")]
     TokenWanted { host: String, repository: String },
     #[error("{host} forbids access to `{repository}`{}", said(.message))]
@@ -55,7 +57,12 @@ pub enum GithubError {
     #[error("`{reference}` is not in the cache, and --offline keeps to this machine")]
     Offline { reference: String },
     #[error("cannot unpack `{repository}` at {commit}: {fault}")]
-    Archive { repository: String, commit: String, fault: ArchiveFault },
+    Archive {
+        repository: String,
+        commit: String,
+        #[source]
+        fault: ArchiveFault,
+    },
     #[error("{} went away while it was in use", .path.display())]
     Vanished { path: PathBuf },
     #[error("cannot {verb} {}", .path.display())]
@@ -74,7 +81,7 @@ impl Fault for GithubError {
         match self {
             Self::ApiAddress { .. } => Code::SpecInvalid,
             Self::Client(error) => error.code(),
-            Self::TokenRefused { .. } | Self::TokenWanted { .. } => Code::GithubToken,
+            Self::TokenRefused { .. } | Self::TokenWanted { .. } | Self::TokenMalformed => Code::GithubToken,
             Self::Forbidden { .. } => Code::GithubForbidden,
             Self::PrimaryLimit { .. } | Self::Transfer { .. } | Self::Redirects { .. } => Code::Network,
             Self::SecondaryLimit { .. } => Code::GithubSecondary,
@@ -104,6 +111,7 @@ impl Fault for GithubError {
             Self::TokenRefused { .. } => {
                 vec!["it may have expired or been revoked: make a new one and set GITHUB_TOKEN".into()]
             }
+            Self::TokenMalformed => vec!["copy it again, without quotes and line breaks".into()],
             Self::TokenWanted { .. } => vec![SET_TOKEN.into()],
             Self::Forbidden { has_token: false, .. } => {
                 vec![format!("a private repository needs a token: {SET_TOKEN}")]
