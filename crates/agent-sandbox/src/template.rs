@@ -56,7 +56,7 @@ pub struct Resolved {
     pub canonical: String,
 }
 
-/// Text to lineage: the template and its ancestors, fetched where they are not at hand.
+/// Text to lineage, for a build: the template and its ancestors, fetched where they are not at hand.
 pub async fn resolve(
     context: &Context,
     reference: &str,
@@ -64,6 +64,10 @@ pub async fn resolve(
     options: BuildOptions,
     progress: &dyn Progress,
 ) -> Result<Lineage, Error> {
+    if matches!(Reference::parse(reference), Ok(Reference::Github(_))) {
+        // Before a byte is fetched for nothing.
+        abx_isolate::require_root()?;
+    }
     let source = fetch(context, reference, token, options, progress).await?;
     Ok(abx_source::resolve(reference, &source)?)
 }
