@@ -43,10 +43,17 @@ impl Tree {
         size: u64,
         data: &mut impl Read,
     ) -> Result<Vec<u8>, ArchiveFault> {
-        self.clear(name)?;
-        let (parent, last) = self.parent(name)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(parent, last, flags, Mode::RUSR | Mode::WUSR).map_err(fault(name))?;
+        let (parent, last) = self.parent(name)?;
+        let file = match openat(parent, last, flags, Mode::RUSR | Mode::WUSR) {
+            Err(Errno::EXIST) => {
+                self.clear(name)?;
+                let (parent, last) = self.parent(name)?;
+                openat(parent, last, flags, Mode::RUSR | Mode::WUSR)
+            }
+            file => file,
+        };
+        let file = file.map_err(fault(name))?;
         // Not left to the umask.
         fchmod(&file, Mode::from_raw_mode(if executable { 0o755 } else { 0o644 })).map_err(fault(name))?;
         copy(name, size, data, &mut File::from(file))
