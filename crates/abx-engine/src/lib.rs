@@ -11,7 +11,7 @@
 //!   sandbox.json             the record; only the monitor writes it
 //!   guest.sock               the daemon inside
 //!   control.sock             the monitor: kill, pause, resume
-//!   log.jsonl                output of the startup command
+//!   log.jsonl                output of the startup command, the last 8 MB at least
 //!   disk.ext4                the writable layer
 //! ```
 //!

@@ -7,7 +7,7 @@ use std::time::Duration;
 use abx_client::Client;
 use abx_isolate::{Cgroups, Running};
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -127,7 +127,10 @@ fn far_or(seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(if seconds == 0 { CENTURY } else { seconds })
 }
 
-/// Reads one request from each connection. A slow or silent one holds up nobody.
+/// Bytes of a request.
+const LONGEST_REQUEST: u64 = 1024;
+
+/// Reads one request from each connection. A slow, silent or endless one holds up nobody.
 async fn serve(control: UnixListener, ask: mpsc::Sender<Asked>) {
     loop {
         let Ok((stream, _)) = control.accept().await else {
@@ -137,12 +140,12 @@ async fn serve(control: UnixListener, ask: mpsc::Sender<Asked>) {
         };
         let ask = ask.clone();
         tokio::spawn(async move {
-            let mut reader = BufReader::new(stream);
+            let mut reader = BufReader::new(stream).take(LONGEST_REQUEST);
             let mut line = String::new();
             if timeout(Duration::from_secs(5), reader.read_line(&mut line)).await.is_ok()
                 && let Ok(request) = serde_json::from_str(&line)
             {
-                let _ = ask.send((request, reader.into_inner())).await;
+                let _ = ask.send((request, reader.into_inner().into_inner())).await;
             }
         });
     }
