@@ -90,7 +90,6 @@ fn clean_is_safe_beside_running_creates() {
 #[test]
 fn an_interrupted_create_leaves_nothing() {
     let Some(abx) = with_debian() else { return };
-    let plain = abx.template("plain", DEBIAN);
     let startup = "sandbox:\n  startup_command: sleep 1000\n  readiness_probe: {type: tcp, port: 8000}\n";
     let template = abx.template("waiting", &format!("{DEBIAN}{startup}"));
     for signal in ["INT", "TERM", "KILL"] {
