@@ -3,7 +3,7 @@
 //! ```text
 //! ~/.sandbox/                      ABX_HOME moves it
 //!   templates/<owner>/<repo>/<ref>   fetched repositories, read only: links into the store
-//!   store/
+//!   store/                         for its owner alone
 //!     packages/<host>/<owner>/<repo>/<commit>/  fetched repositories; `package.json` is written last
 //!     pins/<host>/<owner>/<repo>/    which commit a branch or tag stood for, and when
 //!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
@@ -26,6 +26,7 @@
 //!   logs/                            whole logs of build steps
 //! ```
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The root of all state.
@@ -48,6 +49,14 @@ impl Home {
     /// `store/<part>`.
     pub fn store(&self, part: &str) -> PathBuf {
         self.root.join("store").join(part)
+    }
+
+    /// Keeps other users of the host out of the store, which is made where absent. Layers hold programs that run as
+    /// root whoever starts them, and a template decides which.
+    pub fn keep_store_private(&self) -> std::io::Result<()> {
+        let store = self.root.join("store");
+        std::fs::create_dir_all(&store)?;
+        std::fs::set_permissions(&store, PermissionsExt::from_mode(0o700))
     }
 
     /// `store/cache/<tool>`: downloads of one package tool, kept between builds.
@@ -73,5 +82,23 @@ impl Home {
     /// `logs/`.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_kept_out_of_the_store() {
+        let root = tempfile::tempdir().expect("tempdir");
+        let home = Home::new(root.path().join("home"));
+        for _ in 0..2 {
+            home.keep_store_private().expect("private");
+            let mode = root.path().join("home/store").metadata().expect("store").permissions().mode();
+            assert_eq!(mode & 0o7777, 0o700);
+            std::fs::set_permissions(root.path().join("home/store"), PermissionsExt::from_mode(0o755))
+                .expect("loosen");
+        }
     }
 }

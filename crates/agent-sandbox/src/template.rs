@@ -171,6 +171,8 @@ pub(crate) async fn build_lineage(
 ) -> Result<Built, Error> {
     // Before a byte is fetched for nothing.
     abx_isolate::require_root()?;
+    // A store whose mode cannot be changed cannot be written to either.
+    let _ = context.home.keep_store_private();
     let store = context.store();
     let base = crate::base_image::base_image(context, &store, &lineage.base, options, progress).await?;
     let builder = Builder {
