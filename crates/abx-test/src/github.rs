@@ -5,14 +5,13 @@
 //! off after a number of requests.
 
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::json;
 
+use crate::loopback::{Loopback, lock};
 pub use crate::registry::Request;
 use crate::registry::http::Response;
 
@@ -34,10 +33,7 @@ pub enum Trick {
 /// A running GitHub; dropping it stops it.
 #[derive(Debug)]
 pub struct LoopbackGithub {
-    address: SocketAddr,
-    state: Arc<Mutex<State>>,
-    stopping: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    server: Loopback<State>,
 }
 
 #[derive(Debug, Default)]
@@ -61,26 +57,12 @@ struct Repository {
 impl LoopbackGithub {
     /// Starts an empty one on a free port of 127.0.0.1.
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("bind the loopback");
-        let address = listener.local_addr().expect("a bound address");
-        let state = Arc::new(Mutex::new(State::default()));
-        let stopping = Arc::new(AtomicBool::new(false));
-        let (shared, stop) = (Arc::clone(&state), Arc::clone(&stopping));
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                if stop.load(Ordering::Relaxed) {
-                    return;
-                }
-                let shared = Arc::clone(&shared);
-                std::thread::spawn(move || serve(stream, address, &shared));
-            }
-        });
-        Self { address, state, stopping, thread: Some(thread) }
+        Self { server: Loopback::start(serve) }
     }
 
     /// The base of its API.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.server.address)
     }
 
     /// Adds a commit with these files to `owner/repo`, and lets a ref (`HEAD` for the default branch) stand for it.
@@ -123,18 +105,7 @@ impl LoopbackGithub {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-}
-
-impl Drop for LoopbackGithub {
-    fn drop(&mut self) {
-        self.stopping.store(true, Ordering::Relaxed);
-        // Wakes the listener.
-        let _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.server.state()
     }
 }
 
@@ -149,10 +120,6 @@ pub fn archive(top: &str, files: &[(&str, &str)]) -> Vec<u8> {
         builder.append_data(&mut header, format!("{top}/{path}"), content.as_bytes()).expect("tar");
     }
     builder.into_inner().and_then(|encoder| encoder.finish()).expect("gzip")
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {

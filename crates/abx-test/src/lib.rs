@@ -9,6 +9,7 @@
 
 mod context;
 pub mod github;
+mod loopback;
 pub mod registry;
 mod run;
 mod sandbox;

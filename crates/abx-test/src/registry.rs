@@ -7,14 +7,13 @@
 pub(crate) mod http;
 
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::loopback::{Loopback, lock};
 pub use http::Request;
 use http::Response;
 
@@ -52,10 +51,7 @@ const TOKEN: &str = "token-of-the-loopback-registry";
 /// A running registry; dropping it stops it.
 #[derive(Debug)]
 pub struct LoopbackRegistry {
-    address: SocketAddr,
-    state: Arc<Mutex<State>>,
-    stopping: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    server: Loopback<State>,
 }
 
 #[derive(Debug, Default)]
@@ -71,26 +67,12 @@ struct State {
 impl LoopbackRegistry {
     /// Starts an empty one on a free port of 127.0.0.1.
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("bind the loopback");
-        let address = listener.local_addr().expect("a bound address");
-        let state = Arc::new(Mutex::new(State::default()));
-        let stopping = Arc::new(AtomicBool::new(false));
-        let (shared, stop) = (Arc::clone(&state), Arc::clone(&stopping));
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                if stop.load(Ordering::Relaxed) {
-                    return;
-                }
-                let shared = Arc::clone(&shared);
-                std::thread::spawn(move || serve(stream, address, &shared));
-            }
-        });
-        Self { address, state, stopping, thread: Some(thread) }
+        Self { server: Loopback::start(serve) }
     }
 
     /// `127.0.0.1:PORT`.
     pub fn host(&self) -> String {
-        self.address.to_string()
+        self.server.address.to_string()
     }
 
     /// Adds a blob and returns its digest.
@@ -156,18 +138,7 @@ impl LoopbackRegistry {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-}
-
-impl Drop for LoopbackRegistry {
-    fn drop(&mut self) {
-        self.stopping.store(true, Ordering::Relaxed);
-        // Wakes the listener.
-        let _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.server.state()
     }
 }
 
@@ -175,10 +146,6 @@ impl Drop for LoopbackRegistry {
 pub fn digest(bytes: &[u8]) -> String {
     let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {
