@@ -13,15 +13,14 @@ use abx_debian::settings::{BootstrapSettings, DEFAULT_MAX_AGE};
 use abx_image::{Image, ImageId, ImageStore, Origin, Platform};
 use abx_source::BaseImage;
 
-use crate::template::BuildOptions;
-use crate::{Context, Error};
+use crate::{Context, Error, FetchOptions};
 
 /// Finds or fetches the image at the bottom.
 pub(crate) async fn base_image(
     context: &Context,
     store: &ImageStore,
     base: &BaseImage,
-    options: BuildOptions,
+    options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
     match base {
@@ -38,7 +37,7 @@ async fn named(
     context: &Context,
     store: &ImageStore,
     name: &str,
-    options: BuildOptions,
+    options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
     if let Some(image) = known(context, store, name)?.filter(|_| !options.no_cache) {
@@ -71,7 +70,7 @@ async fn fetch(
     context: &Context,
     store: &ImageStore,
     name: &str,
-    options: BuildOptions,
+    options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
     let release = abx_debian::release_of(name);
@@ -104,7 +103,7 @@ async fn fetch(
 async fn bootstrap(
     context: &Context,
     release: &Release,
-    options: BuildOptions,
+    options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
     let settings = BootstrapSettings {

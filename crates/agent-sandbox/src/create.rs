@@ -1,9 +1,9 @@
 //! Reference in, ready sandbox out.
 
-use abx_core::{Progress, Secret};
+use abx_core::Progress;
 use abx_engine::PortRequest;
 
-use crate::{Context, Error, Sandbox};
+use crate::{Context, Error, FetchOptions, Sandbox};
 
 /// What a caller may ask for; `None` and empty mean the template's own value.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,12 +28,7 @@ pub struct CreateRequest {
     pub ports: Vec<PortRequest>,
     /// `Some(false)`: loopback only.
     pub network: Option<bool>,
-    /// Builds every step anew.
-    pub no_cache: bool,
-    /// Never leaves this machine.
-    pub offline: bool,
-    /// For GitHub, before any other.
-    pub token: Option<Secret>,
+    pub fetch: FetchOptions,
 }
 
 /// Resolves, plans, builds, settles and starts. Returns when the readiness probe has passed.
@@ -45,11 +40,9 @@ pub async fn create(
     request: &CreateRequest,
     progress: &dyn Progress,
 ) -> Result<Sandbox, Error> {
-    let token = request.token.as_ref();
-    let lineage =
-        crate::template::resolve(context, &request.reference, token, request.into(), progress).await?;
-    let built = crate::template::build_lineage(context, &lineage, request.into(), progress).await?;
-    let settings = crate::settings::settle(context, &built, request)?;
+    let lineage = crate::template::lineage(context, &request.reference, &request.fetch, progress).await?;
+    let built = crate::template::build_lineage(context, &lineage, &request.fetch, progress).await?;
+    let settings = crate::settle::settle(context, &built, request)?;
     let record = abx_engine::create::create(&context.engine(), &settings).await?;
     Ok(Sandbox::new(context, record))
 }

@@ -6,21 +6,20 @@ use std::time::Duration;
 use abx_core::Secret;
 use abx_source::GithubSettings;
 
-use crate::Context;
-use crate::template::BuildOptions;
+use crate::{Context, FetchOptions};
 
 /// A `.env` has no reason to be larger.
 const FILE_CAP: u64 = 64 << 10;
 
 /// The token is the caller's, else the environment's, else that of `./.env`, else the stored one.
-pub(crate) fn settings(context: &Context, token: Option<&Secret>, options: BuildOptions) -> GithubSettings {
+pub(crate) fn settings(context: &Context, options: &FetchOptions) -> GithubSettings {
     let stored = || {
         let working = read(&context.cwd.join(".env"), "GITHUB_TOKEN");
         working.or_else(|| read(&context.user_home.as_ref()?.join(".abx/.env"), "github_token"))
     };
     GithubSettings {
         api: context.github_api.clone(),
-        token: token.or(context.github_token.as_ref()).cloned().or_else(stored),
+        token: options.token.as_ref().or(context.github_token.as_ref()).cloned().or_else(stored),
         network: context.host.clone(),
         cache_ttl: Duration::from_secs(context.settings.cache_ttl),
         offline: options.offline,

@@ -3,7 +3,7 @@
 //! A reference becomes a running sandbox in five steps, [`create`]: resolve, plan, build, settle, start.
 //! The command line, a server and a language binding call the same functions and only render what comes back.
 //!
-//! In reading order: [`Context`], [`settings`], [`create`], [`sandbox`], [`template`], [`doctor`].
+//! In reading order: [`Context`], [`settings`], [`FetchOptions`], [`create`], [`sandbox`], [`template`], [`doctor`].
 //!
 //! **Architecture Invariant:** environment variables are read by [`Context::from_env`] alone; a working folder's `.env`
 //! gives a token and nothing else.
@@ -16,13 +16,16 @@ mod error;
 mod github;
 pub mod host;
 pub mod internal;
+mod options;
 pub mod sandbox;
 pub mod settings;
+mod settle;
 pub mod template;
 
 pub use context::Context;
 pub use create::{CreateRequest, create};
 pub use error::Error;
+pub use options::FetchOptions;
 pub use sandbox::{Info, Sandbox, Status, find, list};
 
 pub use abx_client as client;

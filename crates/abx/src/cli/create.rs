@@ -1,6 +1,7 @@
 use clap::{Args, ValueEnum};
 
 use super::Stdio;
+use super::fetch::FetchArgs;
 use super::values::{KeyValue, Megabytes, PortPair, parse_cpu};
 
 /// Create a sandbox from a template and, with a command, run it there
@@ -50,17 +51,8 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_enum, value_name = "none|default", hide_possible_values = true)]
     pub(crate) network: Option<NetworkArg>,
 
-    /// A token for GitHub, before that of the environment
-    #[arg(long, value_name = "T")]
-    pub(crate) token: Option<String>,
-
-    /// Ignore cached downloads and built layers
-    #[arg(long)]
-    pub(crate) no_cache: bool,
-
-    /// Never leave this machine; fail where something is not in the cache
-    #[arg(long, conflicts_with = "no_cache")]
-    pub(crate) offline: bool,
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
 
     /// Remove the sandbox when the command ends
     #[arg(long)]

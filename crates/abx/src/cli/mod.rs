@@ -6,6 +6,7 @@ mod create;
 mod doctor;
 mod download;
 mod exec;
+pub(crate) mod fetch;
 mod global;
 mod info;
 mod kill;
@@ -13,7 +14,7 @@ mod list;
 mod logs;
 mod pause;
 mod resume;
-mod template;
+pub(crate) mod template;
 mod upload;
 pub(crate) mod values;
 
@@ -30,11 +31,9 @@ pub(crate) use list::ListArgs;
 pub(crate) use logs::LogsArgs;
 pub(crate) use pause::PauseArgs;
 pub(crate) use resume::ResumeArgs;
-pub(crate) use template::{
-    ProgressMode, TemplateArgs, TemplateBuildArgs, TemplateCommand, TemplateExportArgs, TemplateListArgs,
-    TemplateResolveArgs, TemplateValidateArgs,
-};
+pub(crate) use template::{TemplateArgs, TemplateCommand};
 pub(crate) use upload::UploadArgs;
+pub(crate) use values::ProgressMode;
 
 use clap::{Parser, Subcommand};
 

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use clap::ValueEnum;
+
 /// `K=V`. The key is not empty; the value may be, and may hold further `=`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyValue {
@@ -76,4 +78,12 @@ pub(crate) fn parse_cpu(text: &str) -> Result<f64, String> {
         Ok(cores) if cores.is_finite() && cores > 0.0 => Ok(cores),
         _ => Err("write a number of cores above 0, such as 2 or 0.5".into()),
     }
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressMode {
+    #[default]
+    Auto,
+    Plain,
 }

@@ -1,4 +1,3 @@
-use agent_sandbox::core::Secret;
 use agent_sandbox::{CreateRequest, PortRequest, Sandbox};
 
 use super::Edge;
@@ -48,9 +47,7 @@ fn request(args: &CreateArgs) -> CreateRequest {
         idle_timeout: args.idle_timeout,
         ports: args.port.iter().map(|port| PortRequest { host: port.host, guest: port.guest }).collect(),
         network: args.network.map(|network| network == NetworkArg::Default),
-        no_cache: args.no_cache,
-        offline: args.offline,
-        token: args.token.as_deref().map(Secret::new),
+        fetch: (&args.fetch).into(),
     }
 }
 

@@ -8,6 +8,7 @@ mod create;
 mod doctor;
 mod download;
 mod exec;
+mod fetch;
 mod foreground;
 mod info;
 mod interrupt;

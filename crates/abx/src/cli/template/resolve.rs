@@ -1,0 +1,22 @@
+use clap::Args;
+
+use crate::cli::fetch::FetchArgs;
+
+/// Say what a reference stands for now: its commit or digest
+///
+/// A template on GitHub is fetched for it, unless it is in the cache.
+#[derive(Debug, Args)]
+#[command(after_help = RESOLVE_EXAMPLES)]
+pub(crate) struct ResolveArgs {
+    /// A name, ./folder, owner/repo[//sub][@ref] or acr://host/image
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
+}
+
+const RESOLVE_EXAMPLES: &str = "\
+Examples:
+  abx template resolve python-base
+  abx template resolve owner/repo//sub/folder@v1.0 --json";

@@ -1,0 +1,22 @@
+use clap::Args;
+
+use crate::cli::fetch::FetchArgs;
+
+/// Check a template's files without building it
+///
+/// Every fault is shown with its file, line and column.
+#[derive(Debug, Args)]
+#[command(after_help = VALIDATE_EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    /// A folder or any other form of reference
+    #[arg(value_name = "PATH|REF")]
+    pub(crate) reference: String,
+
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
+}
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  abx template validate .
+  abx template validate ./my-template --json";

@@ -1,0 +1,24 @@
+//! An image as one file.
+
+use std::path::Path;
+
+use abx_image::ExportOptions;
+
+use crate::{Context, Error};
+
+/// Writes a local template's image as one archive that `docker load`, `podman load` and `skopeo` read.
+/// Returns the digest of its manifest.
+pub fn export(context: &Context, name: &str, tag: &str, out: &Path) -> Result<String, Error> {
+    let store = context.store();
+    let missing = || Error::NoLocalTemplate { name: name.into(), tag: tag.into() };
+    let image =
+        store.lookup(name, tag)?.and_then(|id| store.image(&id).transpose()).ok_or_else(missing)??;
+    let names = [format!("{name}:{tag}")];
+    let exported = store.export_oci_file(
+        &image,
+        &[&names[0]],
+        ExportOptions { gzip: true, ..ExportOptions::default() },
+        out,
+    )?;
+    Ok(exported.manifest.to_string())
+}

@@ -1,0 +1,82 @@
+//! What a reference stands for.
+
+use abx_core::Progress;
+use abx_reference::Reference;
+use abx_source::{BaseImage, PackageRoot};
+use serde::Serialize;
+
+use crate::{Context, Error, FetchOptions};
+
+/// What a reference comes to: something that does not change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Resolved {
+    /// `built-in`, `local`, `image`, `directory` or `github`.
+    pub kind: &'static str,
+    pub owner: Option<String>,
+    pub repo: Option<String>,
+    pub subdir: Option<String>,
+    /// As it was asked for; absent where the default branch was.
+    #[serde(rename = "ref")]
+    pub git_ref: Option<String>,
+    pub commit: Option<String>,
+    /// Of the package's content, or of the image.
+    pub digest: Option<String>,
+    /// The one spelling of the reference that stands for the same next year.
+    pub canonical: String,
+}
+
+/// Says what a reference stands for now, without building it.
+pub async fn resolve(
+    context: &Context,
+    reference: &str,
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<Resolved, Error> {
+    let parsed = Reference::parse(reference).map_err(abx_source::SourceError::from)?;
+    let settings = crate::github::settings(context, options);
+    let source = abx_source::fetch_leaf(&parsed, &context.source(), &settings, progress).await?;
+    let leaf = abx_source::leaf(&parsed, &source)?;
+    let digest = leaf.as_ref().map(abx_source::Package::digest).transpose()?;
+    let mut resolved = Resolved {
+        kind: "image",
+        owner: None,
+        repo: None,
+        subdir: None,
+        git_ref: None,
+        commit: None,
+        digest,
+        canonical: parsed.to_string(),
+    };
+    match &parsed {
+        Reference::Github(github) => {
+            resolved.kind = "github";
+            resolved.owner = Some(github.owner().to_owned());
+            resolved.repo = Some(github.repository().to_owned());
+            resolved.subdir = github.subdirectory().map(str::to_owned);
+            resolved.git_ref = github.git_ref().map(ToString::to_string);
+            if let Some(checkout) = source.checkouts.iter().find(|checkout| checkout.serves(github)) {
+                resolved.commit = Some(checkout.commit.clone());
+                resolved.canonical = github.at(&checkout.commit).to_string();
+            }
+        }
+        Reference::Local(_) => resolved.kind = "directory",
+        Reference::Registry(image) => {
+            resolved.digest = image.digest().map(str::to_owned);
+        }
+        Reference::Name(_) => match leaf {
+            Some(package) if !matches!(package.root, PackageRoot::Stored { .. }) => {
+                resolved.kind = "built-in";
+                let metadata = &package.spec.metadata;
+                resolved.canonical = format!("{}:{}", metadata.name, metadata.version);
+            }
+            _ => {
+                resolved.kind = "local";
+                if let BaseImage::Stored { name, tag, .. } = abx_source::resolve(reference, &source)?.base {
+                    resolved.digest = context.store().lookup(&name, &tag)?.map(|id| id.0);
+                    resolved.canonical = format!("{name}:{tag}");
+                }
+            }
+        },
+    }
+    Ok(resolved)
+}
