@@ -11,7 +11,7 @@
 //! | `owner/repo//sub@ref` and the other spellings of GitHub | [`Reference::Github`] |
 //!
 //! In reading order: [`mod@reference`], then one module a form: [`local`], [`name`], [`registry`], [`github`];
-//! [`selector`] and [`version`] for what follows a `:` or `@`; [`alias`] for second names; [`error`].
+//! [`selector`] and [`version`] for what follows a `:` or `@`; [`alias`] for second names; [`mod@tagged`] for a selector that stands apart; [`error`].
 //!
 //! Every reference prints in one form, and that form parses back to the same reference.
 //!
@@ -25,6 +25,7 @@ pub mod name;
 pub mod reference;
 pub mod registry;
 pub mod selector;
+pub mod tagged;
 pub mod version;
 
 pub use error::ReferenceError;
@@ -34,4 +35,5 @@ pub use name::Name;
 pub use reference::Reference;
 pub use registry::Registry;
 pub use selector::Selector;
+pub use tagged::{TagError, tagged};
 pub use version::{Range, Version};

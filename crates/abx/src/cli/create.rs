@@ -15,6 +15,10 @@ pub(crate) struct CreateArgs {
     #[arg(value_name = "REF")]
     pub(crate) reference: String,
 
+    /// The tag, branch, commit or version, where the reference does not say it
+    #[arg(long, value_name = "REF")]
+    pub(crate) tag: Option<String>,
+
     /// A name for the sandbox, usable wherever its id is
     #[arg(long, value_name = "N")]
     pub(crate) name: Option<String>,

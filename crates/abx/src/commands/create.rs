@@ -1,3 +1,4 @@
+use abx_reference::TagError;
 use agent_sandbox::{CreateRequest, PortRequest, Sandbox};
 
 use super::Edge;
@@ -15,7 +16,7 @@ pub(super) async fn create(edge: &Edge, args: &CreateArgs) -> Result<u8, Failure
         return Err(Failure::usage("--rm needs a command after `--`: the sandbox is removed when that ends"));
     }
     let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
-    let request = request(args);
+    let request = request(args)?;
     let sandbox = interruptible(&progress, agent_sandbox::create(&edge.context, &request, &progress)).await?;
     drop(progress);
     if !args.attaches() {
@@ -35,9 +36,9 @@ pub(super) async fn create(edge: &Edge, args: &CreateArgs) -> Result<u8, Failure
     result
 }
 
-fn request(args: &CreateArgs) -> CreateRequest {
-    CreateRequest {
-        reference: args.reference.clone(),
+fn request(args: &CreateArgs) -> Result<CreateRequest, Failure> {
+    Ok(CreateRequest {
+        reference: reference(args)?,
         name: args.name.clone(),
         env: args.env.iter().map(|pair| (pair.key.clone(), pair.value.clone())).collect(),
         cpu: args.cpu,
@@ -48,6 +49,16 @@ fn request(args: &CreateArgs) -> CreateRequest {
         ports: args.port.iter().map(|port| PortRequest { host: port.host, guest: port.guest }).collect(),
         network: args.network.map(|network| network == NetworkArg::Default),
         fetch: (&args.fetch).into(),
+    })
+}
+
+/// The reference, with what `--tag` adds to it.
+fn reference(args: &CreateArgs) -> Result<String, Failure> {
+    let Some(tag) = &args.tag else { return Ok(args.reference.clone()) };
+    match abx_reference::tagged(&args.reference, tag) {
+        Ok(reference) => Ok(reference.to_string()),
+        Err(TagError::Malformed(error)) => Err(error.into()),
+        Err(clash) => Err(Failure::usage(format!("--tag: {clash}"))),
     }
 }
 

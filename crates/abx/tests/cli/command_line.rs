@@ -120,3 +120,15 @@ fn options_that_contradict_each_other_are_refused_before_anything_is_done() {
     }
     assert!(!abx.home().join("state").exists(), "something was written");
 }
+
+#[test]
+fn a_tag_that_contradicts_the_reference_is_a_wrong_command_line() {
+    for (reference, tag, expected) in [
+        ("hello/world@v1", "v2", "--tag: `hello/world@v1` says `v1` already, which is not `v2`"),
+        ("./mine", "v1", "--tag: `./mine` is a directory, which has no tags"),
+    ] {
+        let ran = Abx::new().run(&["create", reference, "--tag", tag]);
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+}
