@@ -17,7 +17,7 @@ use abx_image::tarball::{Entry, Kind, Reader};
 use flate2::read::GzDecoder;
 
 pub use fault::ArchiveFault;
-use limited::Limited;
+pub(crate) use limited::Limited;
 use member::{Member, Name};
 use tree::Tree;
 
@@ -53,6 +53,15 @@ pub struct Extracted {
     pub submodules: Vec<String>,
 }
 
+/// Where the content of an archive begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Below its one top folder, whatever that is called.
+    TopFolder,
+    /// At its root.
+    Root,
+}
+
 /// So many bytes of headers and padding an entry may have beside its content.
 const OVERHEAD: u64 = 4096;
 
@@ -67,19 +76,19 @@ const OVERHEAD: u64 = 4096;
 /// of no use.
 pub fn extract(source: impl Read, directory: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
     let compressed = Limited::new(source, caps.compressed, "bytes of download");
+    extract_tar(GzDecoder::new(compressed), directory, caps, Layout::TopFolder)
+}
+
+/// [`extract()`] of a tar that is not compressed, whose content begins where `layout` says.
+pub(crate) fn extract_tar(
+    source: impl Read,
+    directory: &Path,
+    caps: &Caps,
+    layout: Layout,
+) -> Result<Extracted, ArchiveFault> {
     let stream = caps.expanded.saturating_add(caps.entries.saturating_mul(OVERHEAD));
-    let expanded = Limited::new(GzDecoder::new(compressed), stream, "bytes when unpacked");
-    let mut extraction = Extraction {
-        tree: Tree::open(directory)?,
-        caps: *caps,
-        top: None,
-        entries: 0,
-        bytes: 0,
-        hidden: HashSet::new(),
-        links: Vec::new(),
-        done: Extracted::default(),
-    };
-    let mut reader = Reader::new(expanded);
+    let mut reader = Reader::new(Limited::new(source, stream, "bytes when unpacked"));
+    let mut extraction = Extraction::new(directory, caps, layout)?;
     while let Some(entry) = reader.next_entry()? {
         extraction.entry(&entry, &mut reader)?;
     }
@@ -88,9 +97,11 @@ pub fn extract(source: impl Read, directory: &Path, caps: &Caps) -> Result<Extra
     extraction.finish()
 }
 
-struct Extraction {
+/// An archive of any kind on its way into a directory, member by member.
+pub(crate) struct Extraction {
     tree: Tree,
     caps: Caps,
+    layout: Layout,
     top: Option<Vec<u8>>,
     entries: u64,
     bytes: u64,
@@ -101,12 +112,27 @@ struct Extraction {
 }
 
 impl Extraction {
-    fn entry(&mut self, entry: &Entry, data: &mut impl Read) -> Result<(), ArchiveFault> {
+    pub(crate) fn new(directory: &Path, caps: &Caps, layout: Layout) -> Result<Self, ArchiveFault> {
+        Ok(Self {
+            tree: Tree::open(directory)?,
+            caps: *caps,
+            layout,
+            top: None,
+            entries: 0,
+            bytes: 0,
+            hidden: HashSet::new(),
+            links: Vec::new(),
+            done: Extracted::default(),
+        })
+    }
+
+    /// Makes one member; `data` yields its content.
+    pub(crate) fn entry(&mut self, entry: &Entry, data: &mut impl Read) -> Result<(), ArchiveFault> {
         self.entries += 1;
         over("entries", self.entries, self.caps.entries)?;
         self.bytes = self.bytes.saturating_add(entry.size);
         over("bytes when unpacked", self.bytes, self.caps.expanded)?;
-        let Member { top, name } = Member::parse(&entry.path, &self.caps)?;
+        let Member { top, name } = Member::parse(&entry.path, &self.caps, self.layout)?;
         match &self.top {
             None => self.top = Some(top.to_owned()),
             Some(first) if first != top => return Err(ArchiveFault::TwoTops),
@@ -186,7 +212,8 @@ impl Extraction {
 
     fn hard_link(&mut self, name: &str, target: &[u8]) -> Result<(), ArchiveFault> {
         let out = || ArchiveFault::HardLink { name: name.to_owned() };
-        let Member { top, name: target } = Member::parse(target, &self.caps).map_err(|_| out())?;
+        let Member { top, name: target } =
+            Member::parse(target, &self.caps, self.layout).map_err(|_| out())?;
         match target {
             Name::Path(target) if self.top.as_deref() == Some(top) => {
                 self.tree.hard_link(name, &target).map_err(|fault| match fault {
@@ -201,7 +228,7 @@ impl Extraction {
     }
 
     /// Links that leave only by way of other links show when all are there.
-    fn finish(mut self) -> Result<Extracted, ArchiveFault> {
+    pub(crate) fn finish(mut self) -> Result<Extracted, ArchiveFault> {
         for name in std::mem::take(&mut self.links) {
             if self.tree.link_leaves(&name)? {
                 self.tree.remove(&name)?;

@@ -11,7 +11,7 @@ pub(super) struct OverLimit {
 }
 
 /// Yields at most `cap` bytes; one more is an [`OverLimit`].
-pub(super) struct Limited<R> {
+pub(crate) struct Limited<R> {
     source: R,
     left: u64,
     what: &'static str,
@@ -19,7 +19,7 @@ pub(super) struct Limited<R> {
 }
 
 impl<R> Limited<R> {
-    pub(super) fn new(source: R, cap: u64, what: &'static str) -> Self {
+    pub(crate) fn new(source: R, cap: u64, what: &'static str) -> Self {
         Self { source, left: cap, what, cap }
     }
 }

@@ -1,17 +1,17 @@
 //! The path of a member.
 
-use super::{ArchiveFault, Caps};
+use super::{ArchiveFault, Caps, Layout};
 
 /// A path, taken apart.
 pub(super) struct Member<'p> {
-    /// The first component.
+    /// The first component; empty where there is no top folder.
     pub(super) top: &'p [u8],
     pub(super) name: Name,
 }
 
 /// What is below the top folder.
 pub(super) enum Name {
-    /// Nothing: it is the top folder itself.
+    /// Nothing: it is the top folder itself, or the root.
     Top,
     /// Components with one `/` between them, none of them empty, `.` or `..`.
     Path(String),
@@ -20,7 +20,7 @@ pub(super) enum Name {
 }
 
 impl<'p> Member<'p> {
-    pub(super) fn parse(path: &'p [u8], caps: &Caps) -> Result<Self, ArchiveFault> {
+    pub(super) fn parse(path: &'p [u8], caps: &Caps, layout: Layout) -> Result<Self, ArchiveFault> {
         let shown = || String::from_utf8_lossy(&path[..path.len().min(200)]).into_owned();
         let mut components = Vec::new();
         for component in path.split(|byte| *byte == b'/') {
@@ -31,10 +31,11 @@ impl<'p> Member<'p> {
                 component => components.push(component),
             }
         }
-        if path.first() == Some(&b'/') || components.is_empty() {
+        let has_top = layout == Layout::TopFolder;
+        if path.first() == Some(&b'/') || (has_top && components.is_empty()) {
             return Err(ArchiveFault::Path { path: shown() });
         }
-        let below = components.split_off(1);
+        let below = components.split_off(usize::from(has_top));
         if below.iter().any(|component| component.len() > caps.component) {
             return Err(ArchiveFault::Cap { what: "bytes in a file's name", cap: caps.component as u64 });
         }
@@ -47,6 +48,6 @@ impl<'p> Member<'p> {
             Ok(name) => Name::Path(name),
             Err(error) => Name::NotText(String::from_utf8_lossy(error.as_bytes()).into_owned()),
         };
-        Ok(Self { top: components[0], name })
+        Ok(Self { top: components.first().copied().unwrap_or_default(), name })
     }
 }
