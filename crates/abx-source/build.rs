@@ -1,4 +1,5 @@
-//! Embeds every package below `templates/` of the workspace: contents and executable bits.
+//! Embeds every package below `templates/` of the workspace, contents and executable bits, and the table of their
+//! releases. A table that says something malformed fails the build.
 
 use std::fmt::Write as _;
 use std::io;
@@ -18,7 +19,45 @@ fn main() -> io::Result<()> {
         }
     }
     code.push_str("]\n");
-    std::fs::write(Path::new(&env("OUT_DIR")?).join("builtins.rs"), code)
+    let out = PathBuf::from(env("OUT_DIR")?);
+    std::fs::write(out.join("builtins.rs"), code)?;
+    let table = std::fs::read_to_string(templates.join("releases.toml"))?;
+    std::fs::write(out.join("releases.rs"), releases(&table)?)
+}
+
+/// The table of releases as the expression of a slice of `Releases`.
+fn releases(text: &str) -> io::Result<String> {
+    let table: toml::Table = text.parse().map_err(io::Error::other)?;
+    let mut code = String::from("&[\n");
+    for (name, template) in &table {
+        let malformed =
+            |what: &str| io::Error::other(format!("releases.toml: {what} of {name} is malformed"));
+        let columns = texts(template.get("columns")).ok_or_else(|| malformed("`columns`"))?;
+        writeln!(code, "Releases {{ name: {name:?}, columns: &{columns:?}, releases: &[")
+            .map_err(io::Error::other)?;
+        let entries = template.get("releases").and_then(toml::Value::as_array);
+        for entry in entries.ok_or_else(|| malformed("`releases`"))? {
+            let text = |key: &str| entry.get(key).and_then(toml::Value::as_str);
+            let (version, date) = text("version").zip(text("date")).ok_or_else(|| malformed("a release"))?;
+            let packages = texts(entry.get("packages")).filter(|packages| packages.len() == columns.len());
+            let packages = packages.ok_or_else(|| malformed("`packages`"))?;
+            let size =
+                entry.get("size").map(|size| size.as_integer().and_then(|size| u64::try_from(size).ok()));
+            let size = size.map(|size| size.ok_or_else(|| malformed("`size`"))).transpose()?;
+            writeln!(
+                code,
+                "Release {{ version: {version:?}, date: {date:?}, size: {size:?}, packages: &{packages:?} }},"
+            )
+            .map_err(io::Error::other)?;
+        }
+        code.push_str("] },\n");
+    }
+    code.push_str("]\n");
+    Ok(code)
+}
+
+fn texts(value: Option<&toml::Value>) -> Option<Vec<&str>> {
+    value?.as_array()?.iter().map(toml::Value::as_str).collect()
 }
 
 fn embed(package: &Path, code: &mut String) -> io::Result<()> {
