@@ -11,6 +11,8 @@
 //! In reading order: [`spec`] (the model), [`parse`](parse()), [`problem`] (all that can be wrong),
 //! [`diagnostic`] (a problem at its place), [`effective`], [`mod@expand`] for `$NAME` in values.
 //!
+//! [`index`] is another kind of file read by the same means: a catalog of templates.
+//!
 //! `docs/template-reference.md` tells users of every key; a test holds it to what is read here.
 //!
 //! **Architecture Invariant:** this crate touches neither disk nor network. What only the package's folder
@@ -20,6 +22,7 @@ pub mod diagnostic;
 pub mod effective;
 pub mod expand;
 mod foreign;
+pub mod index;
 pub mod limits;
 pub mod merge;
 pub mod near;
@@ -33,6 +36,7 @@ mod yaml;
 pub use diagnostic::{Diagnostic, Invalid};
 pub use effective::Effective;
 pub use expand::expand;
+pub use index::{Index, Listing, Status};
 pub use merge::merge;
 pub use parse::{Examined, Parsed, examine, parse};
 pub use problem::Problem;

@@ -44,3 +44,8 @@ pub const NODES: usize = 20_000;
 pub const DEPTH: usize = 32;
 /// Bytes of a file.
 pub const FILE_BYTES: usize = 1 << 20;
+
+/// Nodes of an index of templates.
+pub const INDEX_NODES: usize = 400_000;
+/// Bytes of an index.
+pub const INDEX_BYTES: usize = 8 << 20;

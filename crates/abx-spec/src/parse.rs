@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Invalid};
 use crate::foreign;
-use crate::limits::FILE_BYTES;
+use crate::limits::{FILE_BYTES, NODES};
 use crate::problem::Problem;
 use crate::read::{self, Reader};
 use crate::spec::{Place, Spec};
@@ -53,7 +53,7 @@ pub fn examine(text: &str, file: &str) -> Examined {
 }
 
 fn spec(text: &str, reader: &mut Reader<'_>) -> Spec {
-    let (root, found) = yaml::load(text);
+    let (root, found) = yaml::load(text, NODES);
     if let Some(Value::Map(entries)) = root.as_ref().map(|root| &root.value)
         && let Some(what) = foreign::recognise(entries)
         && let Some(first) = entries.first()

@@ -3,6 +3,7 @@
 use abx_core::Fault;
 use abx_reference::ReferenceError;
 
+use crate::index::IndexProblem;
 use crate::limits::{CAPABILITIES, CATEGORIES};
 
 /// What is wrong, with the words it is about. Keys are written with their section: `resources.cpu`.
@@ -45,7 +46,7 @@ pub enum Problem {
         instead: Option<&'static str>,
     },
     #[error("`custom_commands` is not a key of templates")]
-    CustomCommands,
+    CustomCommands { is_older: bool },
     #[error("the key `{key}` is missing")]
     Missing { key: &'static str },
     #[error("`{key}` must be {wanted}, not {found}")]
@@ -82,8 +83,6 @@ pub enum Problem {
     Image { text: String, detail: String },
     #[error(transparent)]
     Reference(#[from] ReferenceError),
-    #[error("`base.from` names a template, and `{text}` is an image")]
-    ImageInFrom { text: String },
     #[error("`{text}` is no package")]
     Package { text: String, hint: &'static str },
     #[error("`{name}` cannot be the name of an environment variable")]
@@ -105,6 +104,10 @@ pub enum Problem {
     #[error("a probe of type `{kind}` has no use for `{key}`")]
     ProbeUnused { kind: &'static str, key: &'static str },
 
+    // An index of templates.
+    #[error(transparent)]
+    Index(#[from] IndexProblem),
+
     // What only the package's folder tells.
     #[error("there is no `{path}` in the package")]
     NoSuchFile { path: String },
@@ -112,6 +115,8 @@ pub enum Problem {
     LinkLeaves { path: String },
 
     // Questionable, but no reason to stop.
+    #[error("`{key}` is the older name of `{now}`")]
+    OlderKey { key: String, now: &'static str },
     #[error("port {port} is listed twice")]
     PortTwice { port: u16 },
     #[error("capability `{word}` is listed twice")]
@@ -126,13 +131,16 @@ pub enum Problem {
     NoShebang { path: String },
 }
 
+const MIGRATE: &str = "`abx template migrate` rewrites the file and makes each of them a function there";
+
 impl Problem {
     /// What to do about it, one sentence each.
     pub fn hints(&self) -> Vec<String> {
-        match self.hint() {
-            Some(hint) => vec![hint],
-            None => Vec::new(),
-        }
+        let more = match self {
+            Self::CustomCommands { is_older: true } => Some(MIGRATE.to_owned()),
+            _ => None,
+        };
+        self.hint().into_iter().chain(more).collect()
     }
 
     fn hint(&self) -> Option<String> {
@@ -150,10 +158,11 @@ impl Problem {
                 (None, None, Some(instead)) => Some(format!("write `{instead}` instead")),
                 (None, None, None) => None,
             },
-            Self::CustomCommands => Some(
+            Self::CustomCommands { .. } => Some(
                 "register named commands in the template's `commands.py` with `@sandbox.register`, and call them \
                  with `abx run ID NAME --arg K=V` or `sandbox.run(\"name\", …)`".into(),
             ),
+            Self::OlderKey { now, .. } => Some(format!("write `{now}` instead; `abx template migrate` rewrites the whole file")),
             Self::Missing { key } => Some(missing_hint(key)),
             Self::WrongType { hint, .. } => hint.clone(),
             Self::Unquoted { text, .. } | Self::UnquotedVersion { text } => Some(format!("quote it: \"{text}\"")),
@@ -175,7 +184,7 @@ impl Problem {
             Self::TwoBases => Some("keep `image` to start from a container image, `from` to inherit from a template".into()),
             Self::Image { .. } => Some("an image is written as for docker: `debian:bookworm-slim`, `host/ns/image:tag`".into()),
             Self::Reference(error) => error.hints().into_iter().next(),
-            Self::ImageInFrom { .. } => Some("write it to `base.image`, without the scheme".into()),
+            Self::Index(problem) => problem.hint(),
             Self::Package { hint, .. } => Some((*hint).into()),
             Self::EnvName { .. } => Some("names have letters, digits and `_`, and do not begin with a digit".into()),
             Self::EnvNull { name } => Some(format!("write `{name}: \"\"` for an empty one, or remove the line")),

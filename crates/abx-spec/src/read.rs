@@ -4,12 +4,15 @@ mod build;
 #[cfg(test)]
 mod document;
 mod full;
+mod index;
 mod keys;
+mod older;
 mod reader;
 mod sandbox;
 mod shorthand;
 mod value;
 
+pub(crate) use index::read as read_index;
 pub(crate) use reader::Reader;
 
 use crate::problem::Problem;

@@ -154,13 +154,6 @@ fn bases() {
         ],
     );
     check_whole(
-        &base("{from: docker://debian}"),
-        &[
-            "3:14+15 `base.from` names a template, and `docker://debian` is an image | write it to `base.image`, without \
-         the scheme",
-        ],
-    );
-    check_whole(
         &base("{from: o/}"),
         &[
             "3:14+2 malformed reference `o/`: the repository name is missing | a reference is a name (`python-base`, \
@@ -336,15 +329,12 @@ fn the_shorthand() {
         ],
     );
     check_whole(
-        "name: t\nbase: base\nsystem_packages: [curl]\ncommands: [x]\nmemory: 1\ncustom_commands: {}\n",
+        "name: t\nbase: base\nmemory: 1\ncustom_commands: {}\n",
         &[
-            "3:1+15 unknown key `system_packages` | write `packages.apt` instead",
-            "4:1+8 unknown key `commands` | use the full form (`version: \"1\"`, `metadata: {name: …}`, \
-             `base: {image: …}`, `build`, …)",
-            "5:1+6 unknown key `memory` | `memory` belongs to `resources`",
-            "6:1+15 `custom_commands` is not a key of templates | register named commands in the template's \
+            "3:1+6 unknown key `memory` | `memory` belongs to `resources`",
+            "4:1+15 `custom_commands` is not a key of templates | register named commands in the template's \
              `commands.py` with `@sandbox.register`, and call them with `abx run ID NAME --arg K=V` or \
-             `sandbox.run(\"name\", …)`",
+             `sandbox.run(\"name\", …)`; `abx template migrate` rewrites the file and makes each of them a function there",
         ],
     );
     check_whole("name: t\nbase: [x]\n", &["2:7+3 `base` must be a string, not a list"]);

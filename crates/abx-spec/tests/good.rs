@@ -63,7 +63,7 @@ fn the_base_of_the_shorthand() {
         ("python-base", "either python-base"),
         ("node:20-slim", "either node:20-slim"),
         ("nvidia/cuda:12.1", "image nvidia/cuda:12.1"),
-        ("docker://debian", "image debian"),
+        ("docker://debian", "from docker://debian"),
         ("alicloud/sandbox-templates//base", "from alicloud/sandbox-templates//base"),
         ("o/r@v1", "from o/r@v1"),
         ("../parent", "from ../parent"),
@@ -171,4 +171,55 @@ fn origins_name_the_member_that_set_a_value() {
     assert_eq!(effective.origin("sandbox.user"), Some(0));
     assert_eq!(effective.origin("sandbox.workdir"), Some(2));
     assert_eq!(effective.origin("resources.memory"), None);
+}
+
+#[test]
+fn an_older_flat_file_means_the_same_and_each_older_key_is_told() {
+    let text = "name: t\nbase: debian:12\nsystem_packages: [curl]\npython_packages: [rich]\nnode_packages: [yarn]\n\
+                commands: [\"echo hi\"]\ncopy_files:\n  - {src: a, dest: /a}\n  - {source: b, target: /b}\n  - c:/c\n\
+                cpu_count: 2\nmemory_mb: 4096\n";
+    let parsed = parse(text, "template.yaml").expect("a sound file");
+    let spec = &parsed.spec;
+    let texts = |list: &[abx_spec::At<String>]| list.iter().map(|at| at.value.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&spec.build.apt_install), ["curl"]);
+    assert_eq!(texts(&spec.build.pip_install), ["rich"]);
+    assert_eq!(texts(&spec.build.npm_install), ["yarn"]);
+    assert_eq!(texts(&spec.build.run), ["echo hi"]);
+    let copies: Vec<_> =
+        spec.build.copy.iter().map(|at| (at.value.src.to_str(), at.value.dest.as_str())).collect();
+    assert_eq!(copies, [(Some("a"), "/a"), (Some("b"), "/b"), (Some("c"), "/c")]);
+    assert_eq!((spec.resources.cpu, spec.resources.memory), (Some(2.0), Some(4096)));
+    let warnings: Vec<_> = parsed.warnings.iter().map(|it| format!("{}: {it}", it.snippet.line)).collect();
+    assert_eq!(
+        warnings,
+        [
+            "3: `system_packages` is the older name of `packages.apt`",
+            "4: `python_packages` is the older name of `packages.pip`",
+            "5: `node_packages` is the older name of `packages.npm`",
+            "6: `commands` is the older name of `build.run`",
+            "7: `copy_files` is the older name of `files`",
+            "11: `cpu_count` is the older name of `resources.cpu`",
+            "12: `memory_mb` is the older name of `resources.memory`",
+        ]
+    );
+}
+
+#[test]
+fn the_public_flat_files_have_no_fault_but_their_custom_commands() {
+    let data = std::env::var("ABX_TEST_DATA").unwrap_or_else(|_| "../../../shared/data".to_owned());
+    let Ok(files) = std::fs::read_dir(format!("{data}/templates-corpus/flat")) else {
+        return skipped("no corpus of flat files; ABX_TEST_DATA names the folder");
+    };
+    for file in files {
+        let path = file.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let invalid = parse(&text, "template.yaml").expect_err("custom commands");
+        let faults: Vec<_> = invalid.diagnostics().map(ToString::to_string).collect();
+        assert_eq!(faults, ["`custom_commands` is not a key of templates"], "{}", path.display());
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
+fn skipped(reason: &str) {
+    eprintln!("skipped: {reason}");
 }

@@ -8,7 +8,7 @@ use super::keys;
 use super::reader::{Fields, Reader};
 use crate::problem::Problem;
 use crate::spec::{At, Build, Copy};
-use crate::yaml::{Node, Value};
+use crate::yaml::{Node, Span, Value};
 
 pub(super) fn read(reader: &mut Reader<'_>, node: &Node) -> Build {
     let fields = reader.fields(node, "build", keys::BUILD);
@@ -40,14 +40,10 @@ pub(super) fn image(reader: &mut Reader<'_>, node: &Node) -> Option<At<String>> 
     }
 }
 
-/// A reference to a template.
+/// A reference to a template. An image in a registry may be one, and stands for itself where it is none.
 pub(super) fn from(reader: &mut Reader<'_>, node: &Node) -> Option<At<String>> {
     let text = reader.text(node, "base.from")?;
     match Reference::parse(&text.value) {
-        Ok(Reference::Registry(_)) => {
-            reader.fault(Problem::ImageInFrom { text: text.value }, node.span);
-            None
-        }
         Ok(_) => Some(text),
         Err(error) => {
             reader.fault(Problem::Reference(error), node.span);
@@ -165,6 +161,17 @@ fn copy(reader: &mut Reader<'_>, node: &Node, names: &'static [&'static str]) ->
         fields.get(key).and_then(|node| reader.text(node, key).map(|text| (text.value, node.span)))
     };
     let (src, dest) = (wanted(source), wanted(target));
+    checked_copy(reader, source, src, target, dest)
+}
+
+/// A copy from inside the package to a path that means the same whoever reads it; each path with its place.
+pub(super) fn checked_copy(
+    reader: &mut Reader<'_>,
+    source: &'static str,
+    src: Option<(String, Span)>,
+    target: &'static str,
+    dest: Option<(String, Span)>,
+) -> Option<At<Copy>> {
     let src = src.and_then(|(path, span)| match inside(&path) {
         Some(inside) => Some((inside, span)),
         None => {

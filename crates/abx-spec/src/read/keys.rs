@@ -70,11 +70,9 @@ pub(super) fn home(key: &str, is_shorthand: bool) -> Option<&'static str> {
 /// What is written instead of a key that other formats, older ones too, have.
 pub(super) fn instead(key: &str, is_shorthand: bool) -> Option<&'static str> {
     match (key, is_shorthand) {
-        ("system_packages" | "apt_packages" | "apt_install" | "apt", true) => Some("packages.apt"),
-        ("python_packages" | "pip_packages" | "pip_install" | "pip" | "requirements", true) => {
-            Some("packages.pip")
-        }
-        ("node_packages" | "npm_packages" | "npm_install" | "npm", true) => Some("packages.npm"),
+        ("apt_packages" | "apt_install" | "apt", true) => Some("packages.apt"),
+        ("pip_packages" | "pip_install" | "pip" | "requirements", true) => Some("packages.pip"),
+        ("npm_packages" | "npm_install" | "npm", true) => Some("packages.npm"),
         ("startup_command" | "cmd" | "command", true) => Some("entrypoint"),
         ("system_packages" | "apt_packages" | "packages", false) => Some("build.apt_install"),
         ("python_packages" | "pip_packages" | "requirements", false) => Some("build.pip_install"),
@@ -84,7 +82,7 @@ pub(super) fn instead(key: &str, is_shorthand: bool) -> Option<&'static str> {
         ("expose", false) => Some("network.ports"),
         ("health_check", _) => Some("healthcheck"),
         ("commands" | "setup", false) => Some("build.run"),
-        ("commands" | "run" | "setup" | "build" | "network" | "sandbox" | "agent" | "healthcheck", true) => {
+        ("run" | "setup" | "build" | "network" | "sandbox" | "agent" | "healthcheck", true) => {
             Some("the full form (`version: \"1\"`, `metadata: {name: …}`, `base: {image: …}`, `build`, …)")
         }
         _ => None,

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, snippet};
 use crate::near::nearest;
 use crate::problem::Problem;
-use crate::read::keys;
+use crate::read::{keys, older};
 use crate::spec::{At, Place};
 use crate::yaml::{Entry, Node, Span, Value};
 
@@ -25,6 +25,10 @@ impl<'t> Reader<'t> {
     /// The faults and the warnings.
     pub(crate) fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         (self.faults, self.warnings)
+    }
+
+    pub(super) fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
     }
 
     pub(crate) fn fault(&mut self, problem: Problem, span: Span) {
@@ -74,9 +78,16 @@ impl<'t> Reader<'t> {
 
     fn unknown_key(&mut self, entry: &Entry, section: &'static str, known: &'static [&'static str]) {
         if entry.key == "custom_commands" {
-            return self.fault(Problem::CustomCommands, entry.key_span);
+            let is_older = self.is_shorthand;
+            return self.fault(Problem::CustomCommands { is_older }, entry.key_span);
         }
         let key = entry.key.clone();
+        if section.is_empty()
+            && self.is_shorthand
+            && let Some(now) = older::now(&key)
+        {
+            return self.warn(Problem::OlderKey { key, now }, entry.key_span);
+        }
         let instead = keys::instead(&key, self.is_shorthand);
         let home = keys::home(&key, self.is_shorthand).filter(|_| instead.is_none());
         // A key that is right elsewhere is misplaced rather than misspelt.

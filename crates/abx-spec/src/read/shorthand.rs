@@ -5,6 +5,7 @@ use abx_reference::Reference;
 use super::build::{Kind, copies, env, image, packages};
 use super::full::{describe, ports, resources, version};
 use super::keys;
+use super::older;
 use super::reader::{Fields, Reader};
 use super::sandbox::{absolute, capabilities, user};
 use crate::limits::DEFAULT_VERSION;
@@ -21,11 +22,14 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Spec {
     if top.is_null("entrypoint") {
         cleared.push(Clearable::StartupCommand);
     }
+    let mut build = build(reader, &top);
+    let mut resources = resources(reader, &top, &mut cleared);
+    older::read(reader, &top, &mut build, &mut resources);
     Spec {
         metadata: Metadata { version: version.unwrap_or_else(|| DEFAULT_VERSION.to_owned()), ..metadata },
         base: top.get("base").and_then(|node| base(reader, node)),
-        build: build(reader, &top),
-        resources: resources(reader, &top, &mut cleared),
+        build,
+        resources,
         network: Network { ports: ports(reader, &top, ""), public: None },
         sandbox: Sandbox {
             workdir: absolute(reader, &top, "workdir", "workdir"),
@@ -45,8 +49,7 @@ fn base(reader: &mut Reader<'_>, node: &Node) -> Option<Base> {
     let is_image = text.value.contains('/') && !text.value.contains('@') && !text.value.contains("//")
         || text.value.contains("@sha256:");
     match Reference::parse(&text.value) {
-        Ok(Reference::Local(_)) => Some(Base::From(text)),
-        Ok(Reference::Registry(_)) => image(reader, node).map(Base::Image),
+        Ok(Reference::Local(_) | Reference::Registry(_)) => Some(Base::From(text)),
         _ if is_image => image(reader, node).map(Base::Image),
         Ok(Reference::Name(_)) => Some(Base::Either(text)),
         Ok(Reference::Github(_)) => Some(Base::From(text)),

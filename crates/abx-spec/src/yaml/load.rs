@@ -8,20 +8,21 @@ use granit_parser::{
 };
 
 use super::node::{Entry, Node, Scalar, Span, Value};
-use crate::limits::{DEPTH, NODES};
+use crate::limits::DEPTH;
 use crate::problem::Problem;
 
 /// What is wrong, and where.
 pub(crate) type Found = (Problem, Span);
 
 /// The one document of `text`, and what was wrong on the way. `None` where there is no tree to go on with;
-/// then there is at least one problem.
-pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Found>) {
+/// then there is at least one problem. `limit` bounds the nodes, aliases counted as often as they are used.
+pub(crate) fn load(text: &str, limit: usize) -> (Option<Node>, Vec<Found>) {
     let mut loader = Loader {
         parser: Parser::new_from_str_with_options(text, options()),
         lines: text.lines().collect(),
         anchors: HashMap::new(),
         nodes: 0,
+        limit,
         found: Vec::new(),
     };
     let node = match loader.document() {
@@ -47,6 +48,7 @@ struct Loader<'t> {
     lines: Vec<&'t str>,
     anchors: HashMap<usize, Node>,
     nodes: usize,
+    limit: usize,
     found: Vec<Found>,
 }
 
@@ -165,8 +167,8 @@ impl<'t> Loader<'t> {
 
     fn count(&mut self, nodes: usize, span: Span) -> Result<(), Fatal> {
         self.nodes = self.nodes.saturating_add(nodes);
-        if self.nodes > NODES {
-            Err(Box::new((Problem::TooManyNodes { limit: NODES }, span)))
+        if self.nodes > self.limit {
+            Err(Box::new((Problem::TooManyNodes { limit: self.limit }, span)))
         } else {
             Ok(())
         }
