@@ -3,8 +3,8 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::Range;
 use crate::error::{Part, Reason};
+use crate::{Range, ReferenceError};
 
 /// `owner/repo[//sub/dir][@ref]`, in any of its spellings.
 ///
@@ -48,6 +48,21 @@ impl Github {
     /// The same directory at a commit.
     pub fn at(&self, commit: &str) -> Self {
         Self { git_ref: Some(GitRef::Name(commit.to_owned())), ..self.clone() }
+    }
+
+    /// Another directory of the repository, at another ref; `None` for its top and for its default branch. Both are
+    /// checked as those of a whole reference are.
+    pub fn elsewhere(
+        &self,
+        subdirectory: Option<&str>,
+        git_ref: Option<&str>,
+    ) -> Result<Self, ReferenceError> {
+        Self::build(&self.owner, &self.repository, subdirectory, git_ref).map_err(|reason| {
+            let mut text = format!("{}/{}", self.owner, self.repository);
+            text.extend(subdirectory.map(|subdirectory| format!("//{subdirectory}")));
+            text.extend(git_ref.map(|git_ref| format!("@{git_ref}")));
+            ReferenceError::new(&text, reason)
+        })
     }
 
     /// `None` where the text has another form.

@@ -229,3 +229,26 @@ fn selectors_choose() {
         assert_eq!(chosen, expected, "for `{selector}`");
     }
 }
+
+#[test]
+fn a_repository_leads_to_its_other_directories() {
+    let Ok(Reference::Github(github)) = Reference::parse("o/r//a@v1") else { panic!("a repository") };
+    let elsewhere =
+        |subdirectory, git_ref| github.elsewhere(subdirectory, git_ref).map(|found| found.to_string());
+    for (subdirectory, git_ref, expected) in [
+        (None, None, Ok("o/r")),
+        (Some("b/c/"), Some("feature/x"), Ok("o/r//b/c@feature/x")),
+        (None, Some("^1"), Ok("o/r@^1")),
+        (Some("../b"), None, Err("o/r//../b")),
+        (Some("/etc"), None, Err("o/r///etc")),
+        (Some("b@v1"), None, Err("o/r//b@v1")),
+        (None, Some("a..b"), Err("o/r@a..b")),
+        (None, Some(""), Err("o/r@")),
+    ] {
+        match (elsewhere(subdirectory, git_ref), expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected),
+            (Err(error), Err(expected)) => assert_eq!(error.text, expected),
+            (found, expected) => panic!("{found:?} is not {expected:?}"),
+        }
+    }
+}

@@ -129,7 +129,7 @@ pub fn parse(text: &str, file: &str) -> Result<Index, Invalid> {
         reader.fault(Problem::TooLarge { limit: INDEX_BYTES }, start);
         Index::default()
     } else {
-        let (root, found) = yaml::load(text, INDEX_NODES);
+        let (root, found) = yaml::load_up_to(text, INDEX_NODES);
         read::read_index(&mut reader, root.as_ref(), found)
     };
     match Invalid::new(reader.finish().0) {

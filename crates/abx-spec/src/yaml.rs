@@ -3,5 +3,5 @@
 mod load;
 mod node;
 
-pub(crate) use load::load;
+pub(crate) use load::{load, load_up_to};
 pub(crate) use node::{Entry, Meaning, Node, Scalar, Span, Value};

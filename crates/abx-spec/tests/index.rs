@@ -11,9 +11,8 @@ fn read(text: &str) -> Result<Index, Invalid> {
 /// Each fault as `line:column message`.
 fn faults(text: &str) -> Vec<String> {
     let Err(invalid) = read(text) else { panic!("nothing is wrong with {text:?}") };
-    let shown = |fault: &abx_spec::Diagnostic| {
-        format!("{}:{} {fault}", fault.snippet.line, fault.snippet.column)
-    };
+    let shown =
+        |fault: &abx_spec::Diagnostic| format!("{}:{} {fault}", fault.snippet.line, fault.snippet.column);
     invalid.diagnostics().map(shown).collect()
 }
 
@@ -27,7 +26,10 @@ fn an_entry_has_all_its_keys_read_and_strange_ones_mean_nothing() {
     )
     .expect("valid");
     let [full, plain] = &index.listings[..] else { panic!("{index:#?}") };
-    assert_eq!((full.name.as_str(), full.github.to_string().as_str()), ("My.Agent", "Owner/repo//a/b@feature/x"));
+    assert_eq!(
+        (full.name.as_str(), full.github.to_string().as_str()),
+        ("My.Agent", "Owner/repo//a/b@feature/x")
+    );
     assert_eq!(full.description.as_deref(), Some("数据 agent"));
     assert_eq!((&full.tags[..], &full.triggers[..]), (&["a".into(), "b".into()][..], &["go".into()][..]));
     assert_eq!((full.author.as_deref(), full.category.as_deref()), (Some("me"), Some("web")));
@@ -53,21 +55,36 @@ fn what_is_wrong_is_named_at_its_place() {
         ("templates: {a: 1}", "1:12 `templates` must be a list, not a map"),
         ("schema_version: 1", "1:1 the key `templates` is missing"),
         ("template: []", "1:1 unknown key `template`"),
-        ("schema_version: 2\ntemplates: 5\nx: [", "1:19"),
+        ("schema_version: 2\ntemplates: 5\nx: [", "3:4 this is no YAML"),
         ("schema_version: 2\ntemplates: 5\n", "1:17 this index has schema version 2, and needs a newer abx"),
         ("schema_version: 0\ntemplates: []\n", "1:17 schema version 0 is not known here"),
-        ("schema_version: \"1\"\ntemplates: []\n", "1:17 `schema_version` must be a whole number, not a string"),
+        (
+            "schema_version: \"1\"\ntemplates: []\n",
+            "1:17 `schema_version` must be a whole number, not a string",
+        ),
         ("templates: [a]", "1:13 `templates` must be a list of maps with `name` and `repo`, not a string"),
         ("templates: [{name: a}]", "1:13 the key `repo` is missing"),
         ("templates: [{name: a, rep: o/r}]", "1:23 unknown key `rep`"),
         ("templates: [{name: 'a b', repo: o/r}]", "1:20 `a b` cannot name a template: "),
         ("templates: [{name: ../a, repo: o/r}]", "1:20 `../a` cannot name a template: "),
-        ("templates: [{name: 3, repo: o/r}]", "1:20 `name` must be a string, and `3` without quotes is a number"),
-        ("templates: [{name: a, repo: 'file:/etc'}]", "1:29 `repo` is a repository on GitHub, and `file:/etc` is none"),
+        (
+            "templates: [{name: 3, repo: o/r}]",
+            "1:20 `name` must be a string, and `3` without quotes is a number",
+        ),
+        (
+            "templates: [{name: a, repo: 'file:/etc'}]",
+            "1:29 `repo` is a repository on GitHub, and `file:/etc` is none",
+        ),
         ("templates: [{name: a, repo: ../x}]", "1:29 `repo` is a repository on GitHub, and `../x` is none"),
-        ("templates: [{name: a, repo: 'docker://x'}]", "1:29 `repo` is a repository on GitHub, and `docker://x` is none"),
+        (
+            "templates: [{name: a, repo: 'docker://x'}]",
+            "1:29 `repo` is a repository on GitHub, and `docker://x` is none",
+        ),
         ("templates: [{name: a, repo: base}]", "1:29 `repo` is a repository on GitHub, and `base` is none"),
-        ("templates: [{name: a, repo: 'https://evil.example/o/r'}]", "1:29 malformed reference `https://evil.example/o/r`"),
+        (
+            "templates: [{name: a, repo: 'https://evil.example/o/r'}]",
+            "1:29 malformed reference `https://evil.example/o/r`",
+        ),
         ("templates: [{name: a, repo: 'https://github.com@evil.example/o/r'}]", "1:29 malformed reference"),
         ("templates: [{name: a, repo: o/r/x}]", "1:29 `repo` is a repository alone, and `o/r/x` has more"),
         ("templates: [{name: a, repo: o/r@v1}]", "1:29 `repo` is a repository alone, and `o/r@v1` has more"),
@@ -75,10 +92,19 @@ fn what_is_wrong_is_named_at_its_place() {
         ("templates: [{name: a, repo: o/r, path: /etc}]", "1:40 malformed reference `o/r///etc`"),
         ("templates: [{name: a, repo: o/r, path: 'x@y'}]", "1:40 malformed reference `o/r//x@y`"),
         ("templates: [{name: a, repo: o/r, ref: 'a b'}]", "1:39 malformed reference `o/r@a b`"),
-        ("templates: [{name: a, repo: o/r, ref: 1.10}]", "1:39 `ref` must be a string, and `1.10` without quotes"),
+        (
+            "templates: [{name: a, repo: o/r, ref: 1.10}]",
+            "1:39 `ref` must be a string, and `1.10` without quotes",
+        ),
         ("templates: [{name: a, repo: o/r, tags: a}]", "1:40 `tags` must be a list, not a string"),
-        ("templates: [{name: a, repo: o/r, status: offical}]", "1:42 `status` is `offical`, which is none of"),
-        ("templates:\n- {name: Abc, repo: o/r}\n- {name: aBC, repo: o/r}", "3:10 the template `aBC` is there twice, first in line 2"),
+        (
+            "templates: [{name: a, repo: o/r, status: offical}]",
+            "1:42 `status` is `offical`, which is none of",
+        ),
+        (
+            "templates:\n- {name: Abc, repo: o/r}\n- {name: aBC, repo: o/r}",
+            "3:10 the template `aBC` is there twice, first in line 2",
+        ),
         ("templates: [{name: a, name: b, repo: o/r}]", "1:23 the key `name` is there twice"),
         ("templates: [!ruby/object {name: a, repo: o/r}]", "1:26 the tag"),
     ] {

@@ -133,18 +133,7 @@ fn listing(reader: &mut Reader<'_>, entries: &[Entry], span: Span) -> Option<Lis
     let status = status.map(Status::of).unwrap_or_default();
     let place = reader.at((), span).place;
     let (name, github) = name.zip(github)?;
-    Some(Listing {
-        name,
-        github,
-        description,
-        tags,
-        triggers,
-        category,
-        author,
-        capabilities,
-        status,
-        place,
-    })
+    Some(Listing { name, github, description, tags, triggers, category, author, capabilities, status, place })
 }
 
 fn template_name(reader: &mut Reader<'_>, node: &Node) -> Option<String> {

@@ -8,15 +8,20 @@ use granit_parser::{
 };
 
 use super::node::{Entry, Node, Scalar, Span, Value};
-use crate::limits::DEPTH;
+use crate::limits::{DEPTH, NODES};
 use crate::problem::Problem;
 
 /// What is wrong, and where.
 pub(crate) type Found = (Problem, Span);
 
 /// The one document of `text`, and what was wrong on the way. `None` where there is no tree to go on with;
-/// then there is at least one problem. `limit` bounds the nodes, aliases counted as often as they are used.
-pub(crate) fn load(text: &str, limit: usize) -> (Option<Node>, Vec<Found>) {
+/// then there is at least one problem.
+pub(crate) fn load(text: &str) -> (Option<Node>, Vec<Found>) {
+    load_up_to(text, NODES)
+}
+
+/// [`load`] with another limit of nodes, aliases counted as often as they are used.
+pub(crate) fn load_up_to(text: &str, limit: usize) -> (Option<Node>, Vec<Found>) {
     let mut loader = Loader {
         parser: Parser::new_from_str_with_options(text, options()),
         lines: text.lines().collect(),
