@@ -36,6 +36,9 @@ pub enum ImageError {
     /// A layer could not be packed.
     #[error("cannot pack {}", path.display())]
     Pack { path: PathBuf, source: PackFault },
+    /// A file that is no image archive, or a damaged one.
+    #[error("{} holds no image that can be read: {reason}", path.display())]
+    Archive { path: PathBuf, reason: String },
     /// An export could not be written.
     #[error("cannot write the export")]
     Export {
@@ -70,12 +73,25 @@ pub enum ImageError {
     /// It has the image, but not for this platform.
     #[error("{name} is not to be had for {platform}")]
     NoPlatform { name: String, platform: String, offered: Vec<String> },
-    /// The registry refused the credentials it was given.
+    /// The registry refused the credentials it was given. `registry` is what to log in to, which for a mirror
+    /// or Docker Hub is another name than the host that answers.
     #[error("{host} refuses the log-in")]
-    Credentials { host: String },
+    Credentials { host: String, registry: String },
     /// There was no logging in.
     #[error("cannot log in to {host}: {reason}")]
-    Login { host: String, reason: &'static str },
+    Login { host: String, registry: String, reason: &'static str },
+    /// The file that keeps log-ins cannot be used. Its content is not quoted.
+    #[error("cannot use {}: {reason}", path.display())]
+    CredentialFile { path: PathBuf, reason: String },
+    /// The program that keeps log-ins failed. Its output is not quoted.
+    #[error("docker-credential-{helper} gave no log-in for {registry}: {reason}")]
+    CredentialHelper { helper: String, registry: String, reason: &'static str },
+    /// The other side does not keep to the protocol.
+    #[error("{host} does not keep to the protocol: {reason}")]
+    Protocol { host: String, reason: &'static str },
+    /// An image could not be pushed.
+    #[error("cannot push to {name}")]
+    Push { name: String, source: Box<Self> },
     /// Too many requests.
     #[error("{host} takes no more requests for now")]
     RateLimit { host: String },
@@ -114,6 +130,24 @@ impl ImageError {
     /// Whether no registry answered at all, so that another source may be tried.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Unreachable { .. })
+    }
+
+    /// Whether asking again may help: the other side failed, or the connection did.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Transfer { .. } => true,
+            Self::Server { status, .. } => *status >= 500,
+            _ => false,
+        }
+    }
+
+    /// For `map_err`: `name` was the target. What is wrong on this machine stays what it is.
+    pub(crate) fn push(name: &impl std::fmt::Display) -> impl FnOnce(Self) -> Self {
+        let name = name.to_string();
+        move |error| match error {
+            Self::Store { .. } | Self::Pack { .. } | Self::NoLayer { .. } | Self::Interrupted => error,
+            error => Self::Push { name, source: Box::new(error) },
+        }
     }
 
     /// For `map_err`: writing an export failed.
@@ -158,7 +192,7 @@ impl Fault for ImageError {
         match self {
             Self::Store { source, .. } | Self::Export { source } => file_code(source),
             Self::Layer { source: LayerFault::Make(source), .. } => file_code(source),
-            Self::Layer { .. } => Code::ArchiveUnsafe,
+            Self::Layer { .. } | Self::Archive { .. } => Code::ArchiveUnsafe,
             Self::Pack { source: PackFault::Read(source) | PackFault::Write(source), .. } => {
                 file_code(source)
             }
@@ -169,7 +203,14 @@ impl Fault for ImageError {
             Self::Transfer { .. } | Self::RateLimit { .. } | Self::Interrupted => Code::Network,
             Self::NotFound { .. } | Self::NoPlatform { .. } | Self::Manifest { .. } => Code::BaseImage,
             Self::Credentials { .. } => Code::RegistryCredentials,
-            Self::Login { .. } => Code::RegistryLogin,
+            Self::Login { .. } | Self::CredentialFile { .. } | Self::CredentialHelper { .. } => {
+                Code::RegistryLogin
+            }
+            Self::Push { source, .. } => match source.code() {
+                code @ (Code::RegistryCredentials | Code::RegistryLogin | Code::ReferenceInvalid) => code,
+                _ => Code::PushFailed,
+            },
+            Self::Protocol { .. } => Code::ServerFailed,
             Self::Server { .. } => Code::ServerFailed,
             Self::Digest { .. } => Code::DigestMismatch,
             Self::CertificateBundle { .. } | Self::Proxy { .. } | Self::Tls { .. } => Code::Network,
@@ -196,12 +237,27 @@ impl Fault for ImageError {
             Self::NoPlatform { offered, .. } => {
                 return vec![format!("it is offered for {}", offered.join(", "))];
             }
-            Self::Credentials { .. } | Self::Login { .. } => {
-                "check the image's name, and the registry's user and password in ~/.abx/.env"
+            Self::Credentials { registry, .. } => {
+                return vec![format!(
+                    "log in as somebody who may: `docker login {registry}`, or `podman login {registry}`"
+                )];
             }
+            Self::Login { registry, .. } => {
+                return vec![format!(
+                    "check the image's name, and log in: `docker login {registry}`, or `podman login {registry}`"
+                )];
+            }
+            Self::CredentialFile { .. } => "repair the file, or log in again with `docker login`",
+            Self::CredentialHelper { helper, .. } => {
+                return vec![format!(
+                    "try `docker-credential-{helper} list`, or log in again with `docker login`"
+                )];
+            }
+            Self::Push { source, .. } => return source.hints(),
             Self::RateLimit { .. } => "wait, log in, or set a mirror of this registry in ~/.abx/config.toml",
             Self::Transfer { .. } | Self::Server { .. } => "try again later",
             Self::Digest { .. } => "nothing of it was kept; a mirror or proxy in between may have changed it",
+            Self::Archive { .. } => "copy the file again, or make it anew",
             Self::CertificateBundle { .. } => "the bundle is a file of PEM certificates",
             Self::Proxy { .. } => "a proxy looks like http://host:port",
             Self::Tls { .. } => "install the package ca-certificates, or name a bundle with SSL_CERT_FILE",
@@ -210,6 +266,7 @@ impl Fault for ImageError {
             | Self::Export { .. }
             | Self::Pack { .. }
             | Self::Manifest { .. }
+            | Self::Protocol { .. }
             | Self::Interrupted => return Vec::new(),
         };
         vec![hint.to_owned()]

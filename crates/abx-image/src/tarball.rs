@@ -13,7 +13,7 @@ mod writer;
 pub use entry::{Entry, Kind, Time, Xattr};
 pub use fault::TarFault;
 pub use reader::Reader;
-pub(crate) use writer::Writer;
+pub use writer::Writer;
 
 const BLOCK: u64 = 512;
 

@@ -51,6 +51,11 @@ impl Descriptor {
         Digest::parse(&self.digest)
     }
 
+    /// Where the blob lies in a layout.
+    pub(crate) fn path(&self) -> String {
+        self.digest.replacen("sha256:", "blobs/sha256/", 1)
+    }
+
     /// The platform of an image in an index; `None` for an entry that is none, as attestations.
     pub(crate) fn platform(&self) -> Option<Platform> {
         let Offered { architecture, os, variant } = self.platform.clone()?;

@@ -33,7 +33,7 @@ impl Platform {
     }
 
     /// Whether an image for `other` runs here.
-    pub(super) fn takes(&self, other: &Self) -> bool {
+    pub(crate) fn takes(&self, other: &Self) -> bool {
         self.os == other.os
             && self.architecture == other.architecture
             && (self.variant.is_none() || other.variant.is_none() || self.variant == other.variant)

@@ -1,15 +1,15 @@
 //! Reading.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use tar::{EntryType, Header};
 
 use super::entry::{Entry, Kind, Time};
 use super::fault::TarFault;
 use super::padding;
-use super::pax::Extensions;
+use super::pax::{self, Extensions};
 
-/// No name, link or set of attributes needs more; more would only fill memory.
+/// No name, link and set of attributes of one member need more; more would only fill memory.
 const EXTENSION_CAP: u64 = 1 << 20;
 
 /// Reads members one after the other. After [`Reader::next_entry`], reading yields that member's data.
@@ -19,11 +19,13 @@ pub struct Reader<R> {
     left: u64,
     /// Zeros behind it.
     padding: u64,
+    /// What a header for all members says about them.
+    comment: Option<String>,
 }
 
 impl<R: Read> Reader<R> {
     pub fn new(source: R) -> Self {
-        Self { source, left: 0, padding: 0 }
+        Self { source, left: 0, padding: 0, comment: None }
     }
 
     /// The source, wherever it stands.
@@ -31,23 +33,34 @@ impl<R: Read> Reader<R> {
         self.source
     }
 
+    /// The comment of a header for all members met so far; git writes the commit there.
+    pub fn comment(&self) -> Option<&str> {
+        self.comment.as_deref()
+    }
+
     /// The next member; `None` at the end mark, or where the source ends between two members. What was not
     /// read of the last one is skipped.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TarFault> {
         let mut extensions = Extensions::default();
         let mut extended = false;
+        let mut room = EXTENSION_CAP;
         loop {
             self.skip()?;
             let Some(header) = self.header()? else {
                 return if extended { Err(TarFault::Dangling) } else { Ok(None) };
             };
             match header.entry_type() {
-                EntryType::XHeader => extensions.read(&self.extension(&header)?)?,
-                EntryType::GNULongName => extensions.path = Some(terminated(self.extension(&header)?)),
-                EntryType::GNULongLink => extensions.link = Some(terminated(self.extension(&header)?)),
+                EntryType::XHeader => extensions.read(&self.extension(&header, &mut room)?)?,
+                EntryType::GNULongName => {
+                    extensions.path = Some(terminated(self.extension(&header, &mut room)?));
+                }
+                EntryType::GNULongLink => {
+                    extensions.link = Some(terminated(self.extension(&header, &mut room)?));
+                }
                 // It describes all members that follow; a commit id is all that is met in practice.
                 EntryType::XGlobalHeader => {
-                    self.extension(&header)?;
+                    let records = self.extension(&header, &mut { EXTENSION_CAP })?;
+                    self.comment = pax::comment(&records).or(self.comment.take());
                     continue;
                 }
                 _ => return self.member(&header, extensions).map(Some),
@@ -82,12 +95,13 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The data of an extension header.
-    fn extension(&mut self, header: &Header) -> Result<Vec<u8>, TarFault> {
+    /// The data of an extension header, for which there is so much `room`.
+    fn extension(&mut self, header: &Header, room: &mut u64) -> Result<Vec<u8>, TarFault> {
         let size = numeric("size", &header.as_old().size, header.entry_size())?;
-        if size > EXTENSION_CAP {
-            return Err(TarFault::ExtensionTooLong { size, cap: EXTENSION_CAP });
-        }
+        *room = room.checked_sub(size).ok_or(TarFault::ExtensionTooLong {
+            size: (EXTENSION_CAP - *room).saturating_add(size),
+            cap: EXTENSION_CAP,
+        })?;
         self.begin(size);
         let mut data = Vec::with_capacity(size as usize);
         self.read_to_end(&mut data)?;
@@ -146,6 +160,17 @@ impl<R: Read> Reader<R> {
         }
         (self.left, self.padding) = (0, 0);
         Ok(())
+    }
+}
+
+impl<R: Read + Seek> Reader<R> {
+    /// Steps over the data of the current member, and says where it begins. That it is all there is not looked at.
+    pub(crate) fn step_over(&mut self) -> Result<u64, TarFault> {
+        let start = self.source.stream_position()?;
+        let behind = start.checked_add(self.left).and_then(|end| end.checked_add(self.padding));
+        self.source.seek(SeekFrom::Start(behind.ok_or(TarFault::Field { field: "size" })?))?;
+        (self.left, self.padding) = (0, 0);
+        Ok(start)
     }
 }
 

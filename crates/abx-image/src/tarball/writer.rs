@@ -12,17 +12,17 @@ const ID_END: u32 = 1 << 21;
 const SIZE_END: u64 = 1 << 33;
 
 /// Writes members one after the other. The same members give the same bytes.
-pub(crate) struct Writer<W> {
+pub struct Writer<W> {
     target: W,
 }
 
 impl<W: Write> Writer<W> {
-    pub(crate) fn new(target: W) -> Self {
+    pub fn new(target: W) -> Self {
         Self { target }
     }
 
     /// Writes a member whose data is `entry.size` bytes of `data`; fails where there are fewer.
-    pub(crate) fn append(&mut self, entry: &Entry, data: impl Read) -> io::Result<()> {
+    pub fn append(&mut self, entry: &Entry, data: impl Read) -> io::Result<()> {
         let mut header = Header::new_ustar();
         let records = fill(&mut header, entry);
         if !records.is_empty() {
@@ -37,7 +37,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Ends the archive and hands its target back.
-    pub(crate) fn finish(mut self) -> io::Result<W> {
+    pub fn finish(mut self) -> io::Result<W> {
         self.target.write_all(&[0; 2 * BLOCK as usize])?;
         Ok(self.target)
     }
