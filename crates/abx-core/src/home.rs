@@ -5,7 +5,7 @@
 //!   templates/<owner>/<repo>/<ref>   fetched repositories, read only: links into the store
 //!   store/                         for its owner alone
 //!     packages/<host>/<owner>/<repo>/<commit>/  fetched repositories; `package.json` is written last
-//!     pins/<host>/<owner>/<repo>/    which commit a branch or tag stood for, and when
+//!     pins/<host>/<owner>/<repo>/    which commit a branch or tag stood for, and when; all tags
 //!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
 //!     synced                         which layers no power cut can take any more (see abx-image)
 //!     images/<id>.json               images by the digest of their layers and configuration

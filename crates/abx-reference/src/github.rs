@@ -6,6 +6,9 @@ use std::hash::{Hash, Hasher};
 use crate::error::{Part, Reason};
 use crate::{Range, ReferenceError};
 
+/// The ref that means the newest release where nothing is called so.
+pub const LATEST: &str = "latest";
+
 /// `owner/repo[//sub/dir][@ref]`, in any of its spellings.
 ///
 /// Owner and repository compare without case; the user's spelling is kept for display.

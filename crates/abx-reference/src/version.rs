@@ -1,5 +1,6 @@
 //! Versions and ranges of them, in the spellings people use.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::error::Reason;
@@ -34,8 +35,27 @@ impl Version {
         match (self.is_prerelease(), other.is_prerelease()) {
             (false, true) => true,
             (true, false) => false,
-            _ => self.0.cmp_precedence(&other.0).is_gt(),
+            _ => self.cmp_precedence(other).is_gt(),
         }
+    }
+
+    /// The order of SemVer, in which build metadata has no say.
+    pub fn cmp_precedence(&self, other: &Self) -> Ordering {
+        self.0.cmp_precedence(&other.0)
+    }
+
+    /// The release that a pre-release leads to.
+    pub fn without_prerelease(&self) -> Self {
+        Self(semver::Version { pre: semver::Prerelease::EMPTY, ..self.0.clone() })
+    }
+
+    /// Whether the first `count` of the three numbers are the same.
+    pub fn begins_like(&self, other: &Self, count: usize) -> bool {
+        self.numbers().iter().zip(other.numbers()).take(count).all(|(one, other)| *one == other)
+    }
+
+    fn numbers(&self) -> [u64; 3] {
+        [self.0.major, self.0.minor, self.0.patch]
     }
 }
 
@@ -72,6 +92,14 @@ impl Range {
     /// Whether `version` lies in the range; a pre-release only where the range names one of the same version.
     pub fn matches(&self, version: &Version) -> bool {
         self.requirement.matches(&version.0)
+    }
+
+    /// The first version that the range names: 1.2.0 of `^1.2`.
+    pub fn named(&self) -> Version {
+        let first = self.requirement.comparators.first();
+        let numbers = first.map(|first| (first.major, first.minor.unwrap_or(0), first.patch.unwrap_or(0)));
+        let (major, minor, patch) = numbers.unwrap_or_default();
+        Version(semver::Version::new(major, minor, patch))
     }
 }
 

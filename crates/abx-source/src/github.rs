@@ -1,12 +1,16 @@
 //! A repository at one commit, fetched once and kept: the only module here that reaches the network.
 //!
-//! [`checkout()`] pins the reference ([`api`]), looks for the commit in the store ([`cache`]), and where it is not
-//! there downloads and extracts it ([`download`]). [`error`] tells what can go wrong.
+//! [`checkout()`] pins the reference ([`pin`]: asks the [`api`], or chooses among the [`tags`] that are [`versions`]),
+//! looks for the commit in the store ([`cache`]), and where it is not there downloads and extracts it ([`download`]).
+//! [`error`] tells what can go wrong.
 
 mod api;
 mod cache;
 mod download;
 pub mod error;
+mod pin;
+mod tags;
+mod versions;
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,12 +19,12 @@ use abx_core::fs::Lock;
 use abx_core::host::HostNetwork;
 use abx_core::{Event, Home, Progress, Secret};
 use abx_reference::Github;
-use abx_reference::github::GitRef;
+use abx_reference::github::{GitRef, LATEST};
 
 use crate::archive::Caps;
-use api::{Api, Found};
-use cache::{Cache, Pin};
 pub use error::GithubError;
+pub use pin::Pinned;
+use pin::Pinner;
 
 /// The public API.
 pub const PUBLIC_API: &str = "https://api.github.com";
@@ -65,20 +69,28 @@ impl Default for GithubSettings {
 /// A repository at one commit, on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
-    /// As it was asked for; its sub-directory plays no part.
+    /// As it was asked for.
     pub reference: Github,
     /// Forty hexadecimal digits.
     pub commit: String,
+    /// The tag that a range or `latest` has chosen.
+    pub chosen: Option<String>,
     /// The repository's files; absolute and without links. Nobody writes there.
     pub root: PathBuf,
 }
 
 impl Checkout {
-    /// Whether it is what `reference` asks for, whichever sub-directory.
+    /// Whether it is what `reference` asks for. The sub-directory plays a part only where it has a say in the version.
     pub fn serves(&self, reference: &Github) -> bool {
-        self.reference.owner().eq_ignore_ascii_case(reference.owner())
+        let is_same = self.reference.owner().eq_ignore_ascii_case(reference.owner())
             && self.reference.repository().eq_ignore_ascii_case(reference.repository())
-            && self.reference.git_ref() == reference.git_ref()
+            && self.reference.git_ref() == reference.git_ref();
+        let has_say = match reference.git_ref() {
+            Some(GitRef::Range(_)) => true,
+            Some(GitRef::Name(name)) => name == LATEST,
+            None => false,
+        };
+        is_same && (!has_say || self.reference.subdirectory() == reference.subdirectory())
     }
 }
 
@@ -94,78 +106,56 @@ pub async fn checkout(
     settings: &GithubSettings,
     progress: &dyn Progress,
 ) -> Result<Checkout, GithubError> {
-    let name = match reference.git_ref() {
-        None => None,
-        Some(GitRef::Name(name)) => Some(name.as_str()),
-        Some(GitRef::Range(range)) => {
-            return Err(GithubError::Range { repository: repository(reference), range: range.to_string() });
-        }
-    };
-    let base = api::base(&settings.api)?;
-    let cache = Cache::new(home, &api::shown_host(&base), reference, name);
-    let known = |pin: &Pin| settings.offline || pin.is_fresh(now(), settings.cache_ttl);
-    let checkout = |commit: &str| cache.checkout(reference, commit);
+    let pinner = Pinner::new(reference, home, settings)?;
     // Most of the time all is there, and no lock is taken.
     if !settings.no_cache
-        && let Some(pin) = cache.pin().filter(known)
-        && let Some(found) = checkout(&pin.commit)?
+        && let Some(pinned) = pinner.known()
+        && let Some(found) = kept(&pinner, reference, &pinned)?
     {
-        cache.show(&pin.commit)?;
         return Ok(found);
     }
     if settings.offline {
         return Err(GithubError::Offline { reference: reference.to_string() });
     }
-    let api = Api::new(&base, settings)?;
-    let _one = lock(cache.ref_lock()).await?;
-    let commit = match cache.pin().filter(|pin| !settings.no_cache && known(pin)) {
-        Some(pin) => pin.commit,
-        None => pin(&api, reference, name, &cache, settings).await?,
-    };
-    let _same = lock(cache.commit_lock(&commit)).await?;
-    let kept = if settings.no_cache { None } else { checkout(&commit)? };
-    let found = match kept {
-        Some(found) => found,
-        None => {
-            let response = api.tarball(reference, &commit).await?;
-            for warning in
-                download::download(response, reference, &commit, &cache, settings, progress).await?
-            {
-                progress.event(Event::Warning(warning));
-            }
-            checkout(&commit)?.ok_or_else(|| GithubError::Vanished { path: cache.entry(&commit) })?
-        }
-    };
-    cache.show(&commit)?;
-    Ok(found)
+    let api = pinner.api()?;
+    let pinned = pinner.ask(&api).await?;
+    let cache = pinner.cache(pinned.name.as_deref());
+    let _same = lock(cache.commit_lock(&pinned.commit)).await?;
+    if !settings.no_cache
+        && let Some(found) = kept(&pinner, reference, &pinned)?
+    {
+        return Ok(found);
+    }
+    let response = api.tarball(reference, &pinned.commit).await?;
+    let warnings =
+        download::download(response, reference, &pinned.commit, &cache, settings, progress).await?;
+    for warning in warnings {
+        progress.event(Event::Warning(warning));
+    }
+    kept(&pinner, reference, &pinned)?
+        .ok_or_else(|| GithubError::Vanished { path: cache.entry(&pinned.commit) })
 }
 
-/// Asks what the reference stands for and remembers it. A commit stands for itself.
-async fn pin(
-    api: &Api,
-    reference: &Github,
-    name: Option<&str>,
-    cache: &Cache,
-    settings: &GithubSettings,
-) -> Result<String, GithubError> {
-    if let Some(pin) = cache.pin().filter(|pin| pin.is_commit) {
-        return Ok(pin.commit);
+/// What is on disk whole, where people see it too.
+fn kept(pinner: &Pinner, reference: &Github, pinned: &Pinned) -> Result<Option<Checkout>, GithubError> {
+    let cache = pinner.cache(pinned.name.as_deref());
+    let Some(root) = cache.tree(&pinned.commit)? else { return Ok(None) };
+    cache.show(&pinned.commit)?;
+    let chosen = pinned.name.clone().filter(|_| pinned.is_chosen);
+    Ok(Some(Checkout { reference: reference.clone(), commit: pinned.commit.clone(), chosen, root }))
+}
+
+/// Says which commit a reference stands for now, without fetching it.
+///
+/// # Errors
+/// As for [`checkout()`].
+pub async fn pin(reference: &Github, home: &Home, settings: &GithubSettings) -> Result<Pinned, GithubError> {
+    let pinner = Pinner::new(reference, home, settings)?;
+    match pinner.known() {
+        Some(known) => Ok(known),
+        None if settings.offline => Err(GithubError::Offline { reference: reference.to_string() }),
+        None => pinner.ask(&pinner.api()?).await,
     }
-    // What is known is of use only while its files are there.
-    let before = cache.pin().filter(|pin| !settings.no_cache && cache.is_complete(&pin.commit));
-    let etag = before.as_ref().and_then(|pin| pin.etag.as_deref());
-    let pin = match (api.commit(reference, name, etag).await?, &before) {
-        (Found::Commit { commit, etag }, _) => Pin { commit, etag, checked: now(), is_commit: false },
-        (Found::Unchanged, Some(before)) => Pin { checked: now(), ..before.clone() },
-        (Found::Unchanged, None) => {
-            return Err(GithubError::Answer {
-                host: api.host(),
-                reason: "304 to a question without a condition".to_owned(),
-            });
-        }
-    };
-    cache.remember(&pin)?;
-    Ok(pin.commit)
 }
 
 /// Waits for a lock without holding up what else this thread has to do.

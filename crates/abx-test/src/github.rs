@@ -1,8 +1,10 @@
 //! A GitHub on the loopback, which can also misbehave.
 //!
-//! It knows the two questions that fetching a repository takes, plain HTTP, one request a connection. Archives are
+//! It knows the questions that fetching a repository takes, plain HTTP, one request a connection. Archives are
 //! handed out behind a redirect, as the real one does. Each [`Trick`] is bound to a part of the request path and wears
 //! off after a number of requests.
+
+mod tags;
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream};
@@ -10,6 +12,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use serde_json::json;
+use tags::Tags;
 
 use crate::loopback::{Loopback, lock};
 pub use crate::registry::Request;
@@ -24,6 +27,8 @@ pub enum Trick {
     CutAfter(usize),
     /// Send these bytes instead.
     Body(Vec<u8>),
+    /// Answer with this header in the place of its own.
+    Header(&'static str, String),
     /// Send the client to the same path at this base address.
     Redirect(String),
     /// Answer after this time only.
@@ -50,6 +55,7 @@ struct Repository {
     refs: HashMap<String, String>,
     /// Commit to archive.
     archives: HashMap<String, Vec<u8>>,
+    tags: Tags,
     /// Whoever does not show this sees nothing.
     token: Option<String>,
 }
@@ -77,6 +83,22 @@ impl LoopbackGithub {
         let repository = state.repositories.entry(repository.to_owned()).or_default();
         repository.refs.insert(git_ref.to_owned(), commit.to_owned());
         repository.archives.insert(commit.to_owned(), archive);
+    }
+
+    /// Lets a tag stand for a commit, by way of an object of its own where it is annotated.
+    pub fn tag(&self, repository: &str, name: &str, commit: &str, is_annotated: bool) {
+        let mut state = self.state();
+        let repository = state.repositories.entry(repository.to_owned()).or_default();
+        repository.refs.insert(name.to_owned(), commit.to_owned());
+        repository.tags.put(name, commit, is_annotated);
+    }
+
+    /// A branch or tag is there no more.
+    pub fn remove(&self, repository: &str, name: &str) {
+        let mut state = self.state();
+        let repository = state.repositories.entry(repository.to_owned()).or_default();
+        repository.refs.remove(name);
+        repository.tags.remove(name);
     }
 
     /// Hides a repository from whoever lacks the token.
@@ -140,6 +162,7 @@ fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {
         }
         Some(Trick::CutAfter(bytes)) => cut = Some(bytes),
         Some(Trick::Body(body)) => response = Response::new(200).with_body(body),
+        Some(Trick::Header(name, value)) => response.set(name, value),
         Some(Trick::Redirect(base)) => {
             response = Response::new(302).with("Location", format!("{base}{}", request.path));
         }
@@ -159,7 +182,8 @@ impl State {
 
     fn answer(&self, request: &Request, address: SocketAddr) -> Response {
         let missing = || Response::new(404).with_body(json!({ "message": "Not Found" }).to_string());
-        let mut parts = request.path.trim_start_matches('/').splitn(5, '/');
+        let path = request.path.split('?').next().unwrap_or_default();
+        let mut parts = path.trim_start_matches('/').splitn(5, '/');
         let mut part = || parts.next().unwrap_or_default();
         let (area, name, verb, rest) = (part(), format!("{}/{}", part(), part()), part(), part());
         let Some(repository) = self.repositories.get(&name) else { return missing() };
@@ -175,6 +199,11 @@ impl State {
         match (area, verb) {
             ("repos", "") => Response::new(200).with_body(json!({ "default_branch": "main" }).to_string()),
             ("repos", "commits") => repository.commit(rest, request),
+            ("repos", "tags") => repository.tags.page(request, &address.to_string()),
+            ("repos", "git") if rest == "matching-refs/tags" => repository.tags.matching(request),
+            ("repos", "git") => {
+                rest.strip_prefix("tags/").and_then(|sha| repository.tags.object(sha)).unwrap_or_else(missing)
+            }
             ("repos", "tarball") => {
                 Response::new(302).with("Location", format!("http://{address}/codeload/{name}/tar/{rest}"))
             }

@@ -1,4 +1,6 @@
-//! The two questions to the API, and which host sees the token.
+//! The questions to the API, and which host sees the token.
+
+mod tags;
 
 use std::time::Duration;
 
@@ -81,24 +83,33 @@ impl Api {
         name: Option<&str>,
         etag: Option<&str>,
     ) -> Result<Found, GithubError> {
-        let response = self.ask_commit(reference, name.unwrap_or("HEAD"), etag).await?;
-        match response.status() {
-            StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {}
-            _ => return self.found(reference, response).await,
+        if let Some(found) = self.commit_if_any(reference, name.unwrap_or("HEAD"), etag).await? {
+            return Ok(found);
         }
         // Is it the repository that is missing, or the name?
         let about = self.get(&self.address(reference, &[]), JSON, None).await?;
         let about = self.json(self.accept(reference, about).await?).await?;
-        let name = match name {
-            Some(name) => name,
-            None => about["default_branch"].as_str().unwrap_or("HEAD"),
-        };
-        let response = self.ask_commit(reference, name, None).await?;
+        let no_ref =
+            |name: &str| GithubError::NoRef { repository: repository(reference), name: name.to_owned() };
+        if let Some(name) = name {
+            return Err(no_ref(name));
+        }
+        let branch = about["default_branch"].as_str().unwrap_or("HEAD");
+        self.commit_if_any(reference, branch, None).await?.ok_or_else(|| no_ref(branch))
+    }
+
+    /// The commit that `name` stands for; `None` where there is no such name, or no such repository.
+    pub(super) async fn commit_if_any(
+        &self,
+        reference: &Github,
+        name: &str,
+        etag: Option<&str>,
+    ) -> Result<Option<Found>, GithubError> {
+        let parts: Vec<&str> = std::iter::once("commits").chain(name.split('/')).collect();
+        let response = self.get(&self.address(reference, &parts), COMMIT_ID, etag).await?;
         match response.status() {
-            StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
-                Err(GithubError::NoRef { repository: repository(reference), name: name.to_owned() })
-            }
-            _ => self.found(reference, response).await,
+            StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => Ok(None),
+            _ => self.found(reference, response).await.map(Some),
         }
     }
 
@@ -106,16 +117,6 @@ impl Api {
     pub(super) async fn tarball(&self, reference: &Github, commit: &str) -> Result<Response, GithubError> {
         let response = self.get(&self.address(reference, &["tarball", commit]), JSON, None).await?;
         self.accept(reference, response).await
-    }
-
-    async fn ask_commit(
-        &self,
-        reference: &Github,
-        name: &str,
-        etag: Option<&str>,
-    ) -> Result<Response, GithubError> {
-        let parts: Vec<&str> = std::iter::once("commits").chain(name.split('/')).collect();
-        self.get(&self.address(reference, &parts), COMMIT_ID, etag).await
     }
 
     async fn found(&self, reference: &Github, response: Response) -> Result<Found, GithubError> {
@@ -231,6 +232,10 @@ impl Api {
         let said = serde_json::from_slice::<Value>(&body).unwrap_or_default();
         let said = said["message"].as_str().unwrap_or_default();
         said.chars().filter(|letter| !letter.is_control()).take(200).collect()
+    }
+
+    pub(super) fn unconditional(&self) -> GithubError {
+        self.senseless("304 to a question without a condition")
     }
 
     fn senseless(&self, reason: &str) -> GithubError {

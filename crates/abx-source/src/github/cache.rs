@@ -4,12 +4,14 @@
 //! store/packages/<host>/<owner>/<repo>/<commit>/tree/        the repository, read only
 //!                                             /package.json  written last
 //! store/pins/<host>/<owner>/<repo>/<ref>.json                which commit a branch or tag stood for, and when
+//!                                 /%tags.json        its tags, for ranges of versions and `latest`
 //! templates/<owner>/<repo>/<ref>                             a link to the tree, for people
 //! ```
 //!
 //! A commit is kept for each repository it was asked of: `a/b@COMMIT` is never served what only `c/d` has.
 //! Owner, repository and host are in lower case; a ref is escaped, so that it is one name.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,7 +21,8 @@ use abx_reference::Github;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 
-use super::{Checkout, GithubError};
+use super::GithubError;
+use super::tags::{self, TagFile};
 
 /// The files.
 pub(super) const TREE: &str = "tree";
@@ -53,8 +56,13 @@ pub(super) struct Pin {
 impl Pin {
     /// A commit is always; a clock that was set back makes nothing fresh.
     pub(super) fn is_fresh(&self, now: u64, ttl: Duration) -> bool {
-        self.is_commit || now.checked_sub(self.checked).is_some_and(|age| age < ttl.as_secs())
+        self.is_commit || is_young(self.checked, now, ttl)
     }
+}
+
+/// Whether less than `ttl` has passed since; never, where that is in the future.
+pub(super) fn is_young(since: u64, now: u64, ttl: Duration) -> bool {
+    now.checked_sub(since).is_some_and(|age| age < ttl.as_secs())
 }
 
 /// The mark's content.
@@ -95,14 +103,24 @@ impl Cache {
         bytes.and_then(|bytes| write_atomic(&path, &bytes)).map_err(GithubError::io("write", &path))
     }
 
-    /// The entry of a commit, where it is whole.
-    pub(super) fn checkout(&self, reference: &Github, commit: &str) -> Result<Option<Checkout>, GithubError> {
+    /// The reference stands for nothing any more.
+    pub(super) fn forget(&self) -> Result<(), GithubError> {
+        let path = self.pin_path();
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(GithubError::io("remove", &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The files of a commit, where all are there; absolute and without links.
+    pub(super) fn tree(&self, commit: &str) -> Result<Option<PathBuf>, GithubError> {
         if !self.is_complete(commit) {
             return Ok(None);
         }
         let tree = self.entry(commit).join(TREE);
-        let root = tree.canonicalize().map_err(GithubError::io("read", &tree))?;
-        Ok(Some(Checkout { reference: reference.clone(), commit: commit.to_owned(), root }))
+        tree.canonicalize().map(Some).map_err(GithubError::io("read", &tree))
     }
 
     pub(super) fn is_complete(&self, commit: &str) -> bool {
@@ -158,6 +176,11 @@ impl Cache {
         self.lock("ref", &self.name)
     }
 
+    /// Of the list of tags.
+    pub(super) fn tags_lock(&self) -> PathBuf {
+        self.lock("tags", "all")
+    }
+
     pub(super) fn commit_lock(&self, commit: &str) -> PathBuf {
         self.lock("commit", commit)
     }
@@ -169,8 +192,16 @@ impl Cache {
     }
 
     fn pin_path(&self) -> PathBuf {
-        let repository = self.home.store("pins").join(&self.host).join(&self.repository);
-        repository.join(format!("{}.json", self.name))
+        self.pins().join(format!("{}.json", self.name))
+    }
+
+    fn pins(&self) -> PathBuf {
+        self.home.store("pins").join(&self.host).join(&self.repository)
+    }
+
+    /// The list of the repository's tags.
+    pub(super) fn tag_file(&self) -> TagFile {
+        TagFile::new(self.pins().join(tags::FILE))
     }
 }
 

@@ -38,10 +38,17 @@ pub enum GithubError {
     NoRef { repository: String, name: String },
     #[error("`{repository}` has no commit yet")]
     EmptyRepository { repository: String },
-    #[error(
-        "`{repository}@{range}` asks for a range of versions, which this version does not look for on GitHub"
-    )]
-    Range { repository: String, range: String },
+    /// `near` highest first.
+    #[error("`{}` has no version in the range `{range}`", directory(.repository, .subdirectory.as_deref()))]
+    NoVersion {
+        repository: String,
+        subdirectory: Option<String>,
+        range: String,
+        near: Vec<String>,
+        prerelease: Option<String>,
+    },
+    #[error("`{repository}` has more than {limit} tags, too many to look for a version among them")]
+    TooManyTags { repository: String, limit: usize },
     #[error("{host} failed with status {status}{}", said(.message))]
     Server { host: String, status: u16, message: String },
     #[error("{host} gave an answer that makes no sense: {reason}")]
@@ -88,7 +95,7 @@ impl Fault for GithubError {
             Self::NoRepository { .. } | Self::NoRef { .. } | Self::EmptyRepository { .. } => {
                 Code::TemplateNotFound
             }
-            Self::Range { .. } => Code::NoVersion,
+            Self::NoVersion { .. } | Self::TooManyTags { .. } => Code::NoVersion,
             Self::Server { .. } | Self::Answer { .. } => Code::ServerFailed,
             Self::Unreachable { .. } | Self::TooSlow { .. } => Code::Unreachable,
             Self::Offline { .. } => Code::Offline,
@@ -139,7 +146,8 @@ impl Fault for GithubError {
             Self::NoRef { repository, .. } => {
                 vec![format!("`{repository}` alone means its default branch")]
             }
-            Self::Range { repository, .. } => vec![format!("name a tag: `{repository}@v1.2.3`")],
+            Self::NoVersion { near, prerelease, .. } => version_hints(near, prerelease.as_deref()),
+            Self::TooManyTags { repository, .. } => vec![format!("name one: `{repository}@v1.2.3`")],
             Self::Server { .. } | Self::TooSlow { .. } | Self::Transfer { .. } => {
                 vec!["try again in a while".into(), OFFLINE.into()]
             }
@@ -158,6 +166,19 @@ impl Fault for GithubError {
 
 const SET_TOKEN: &str = "set GITHUB_TOKEN, or `github_token` in ~/.abx/.env";
 const OFFLINE: &str = "`--offline` uses what was fetched before";
+
+fn version_hints(near: &[String], prerelease: Option<&str>) -> Vec<String> {
+    let mut hints = match near {
+        [] => vec!["it has no release: tags such as `v1.2.0` are releases".to_owned()],
+        near => vec![format!("the nearest are `{}`", near.join("`, `"))],
+    };
+    hints.extend(prerelease.map(|tag| format!("a pre-release has to be named: `{tag}`")));
+    hints
+}
+
+fn directory(repository: &str, subdirectory: Option<&str>) -> String {
+    subdirectory.map_or_else(|| repository.to_owned(), |path| format!("{repository}//{path}"))
+}
 
 fn said(message: &str) -> String {
     if message.is_empty() { String::new() } else { format!(": {message}") }
