@@ -1,0 +1,152 @@
+//! A problem at its place, and all of a file's together.
+
+use abx_core::{Code, Fault, Snippet};
+
+use crate::limits::REPORTED;
+use crate::problem::Problem;
+use crate::source::{Source, Span};
+
+/// One thing wrong with a file (E2004), or merely questionable where it is among the warnings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Where, with the line itself.
+    pub snippet: Snippet,
+}
+
+impl Diagnostic {
+    /// Points at `span` of `source`.
+    pub fn new(problem: Problem, source: &Source, span: Span) -> Self {
+        Self { problem, snippet: source.snippet(span) }
+    }
+}
+
+impl std::fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&one_line(&self.problem.to_string()))
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl Fault for Diagnostic {
+    fn code(&self) -> Code {
+        Code::SpecInvalid
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.problem.hints().iter().map(|hint| one_line(hint)).collect()
+    }
+
+    fn snippets(&self) -> Vec<Snippet> {
+        vec![self.snippet.clone()]
+    }
+}
+
+/// Words of a file may be long and hold anything: control characters are shown escaped, and a message ends
+/// somewhere.
+fn one_line(text: &str) -> String {
+    const LIMIT: usize = 400;
+    let mut line = String::new();
+    for (count, letter) in text.chars().enumerate() {
+        if count == LIMIT {
+            line.push('…');
+            break;
+        }
+        if letter.is_control() { line.extend(letter.escape_default()) } else { line.push(letter) }
+    }
+    line
+}
+
+/// A file that cannot be built: its faults, in the order of its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    first: Box<Diagnostic>,
+    rest: Vec<Diagnostic>,
+}
+
+impl Invalid {
+    /// `None` where there is no fault.
+    pub fn new(mut faults: Vec<Diagnostic>) -> Option<Self> {
+        faults.sort_by_key(|fault| (fault.snippet.line, fault.snippet.column));
+        let mut faults = faults.into_iter();
+        let first = Box::new(faults.next()?);
+        Some(Self { first, rest: faults.collect() })
+    }
+
+    /// Every fault, in the order of the file's lines; there is at least one.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        std::iter::once(&*self.first).chain(&self.rest)
+    }
+}
+
+impl From<Diagnostic> for Invalid {
+    fn from(fault: Diagnostic) -> Self {
+        Self { first: Box::new(fault), rest: Vec::new() }
+    }
+}
+
+impl std::fmt::Display for Invalid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.first.fmt(f)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+impl Fault for Invalid {
+    fn code(&self) -> Code {
+        Code::SpecInvalid
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.first.hints()
+    }
+
+    fn snippets(&self) -> Vec<Snippet> {
+        self.first.snippets()
+    }
+
+    fn others(&self) -> Vec<&dyn Fault> {
+        self.rest.iter().map(|fault| fault as &dyn Fault).collect()
+    }
+}
+
+/// What is found while a file is read.
+pub(crate) struct Findings<'s> {
+    source: &'s Source,
+    faults: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl<'s> Findings<'s> {
+    pub(crate) fn new(source: &'s Source) -> Self {
+        Self { source, faults: Vec::new(), warnings: Vec::new() }
+    }
+
+    pub(crate) fn fault(&mut self, problem: Problem, span: Span) {
+        if self.faults.len() < REPORTED {
+            self.faults.push(Diagnostic::new(problem, self.source, span));
+        }
+    }
+
+    pub(crate) fn warn(&mut self, problem: Problem, span: Span) {
+        if self.warnings.len() < REPORTED {
+            self.warnings.push(Diagnostic::new(problem, self.source, span));
+        }
+    }
+
+    /// No fault so far.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// The warnings, or every fault.
+    pub(crate) fn finish(self) -> Result<Vec<Diagnostic>, Invalid> {
+        match Invalid::new(self.faults) {
+            Some(invalid) => Err(invalid),
+            None => Ok(self.warnings),
+        }
+    }
+}
