@@ -7,7 +7,7 @@
 //! - [`store`]: layers, images and name tags on disk,
 //! - [`unpack()`]: a layer's archive into the store's form,
 //! - [`pack()`]: a layer back into an archive,
-//! - [`export`]: an image as a file other tools load,
+//! - [`export`]: an image as a file other tools load, [`Layout`] as members of one; `import`: back into the store,
 //! - [`registry`]: names, settings, and [`pull`],
 //! - [`http`]: the one HTTP client configuration; [`tarball`]: tar as a stream, for other archives too.
 //!
@@ -20,6 +20,8 @@ pub mod error;
 pub mod export;
 pub mod http;
 pub mod image;
+mod import;
+mod layout;
 mod oci;
 pub mod pack;
 pub mod registry;
@@ -31,8 +33,13 @@ pub use digest::Digest;
 pub use error::ImageError;
 pub use export::{ExportOptions, Exported};
 pub use image::{Image, ImageConfig, ImageId, LayerId, Origin};
+pub use import::Imported;
+pub use layout::Layout;
 pub use pack::{PackFault, PackOptions, Packed, pack};
-pub use registry::{Credentials, Platform, Pulled, Registry, RegistryName, RegistrySettings, pull};
+pub use registry::{
+    CredentialSource, Credentials, Platform, Pulled, Pushed, Registry, RegistryName, RegistrySettings,
+    lookup, pull, push,
+};
 pub use store::{ImageStore, LayerRecord, SYNC_HELPER, StagedLayer, Swept, Tag, run_sync};
 pub use tarball::TarFault;
 pub use unpack::{LayerFault, Unpacked, unpack};

@@ -14,11 +14,22 @@ pub(crate) const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 pub(crate) const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 pub(crate) const LAYER_GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
+pub(crate) const LAYER_ZSTD: &str = "application/vnd.oci.image.layer.v1.tar+zstd";
+
 /// For `Accept`: every kind of manifest we read.
 pub(crate) const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, \
     application/vnd.docker.distribution.manifest.list.v2+json, \
     application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json";
+
+/// The name OCI has for a layer's type, which may be docker's.
+pub(crate) fn in_oci(media_type: &str) -> String {
+    match media_type.rsplit(['.', '+']).next() {
+        Some("gzip") => LAYER_GZIP.to_owned(),
+        Some("zstd") => LAYER_ZSTD.to_owned(),
+        _ => LAYER.to_owned(),
+    }
+}
 
 /// Whether a blob of this type is a layer's tar, compressed somehow: encrypted ones and other artefacts are not.
 pub(crate) fn is_layer(media_type: &str) -> bool {

@@ -5,6 +5,7 @@
 //! names of one file hard links.
 
 mod fault;
+pub(crate) mod gzip;
 mod xattr;
 
 use std::collections::HashMap;

@@ -1,21 +1,32 @@
-//! Images from a registry.
+//! Images from a registry, and to one.
 //!
 //! A name becomes endpoints (a mirror, then the registry itself); the first that answers gives the manifest,
 //! and the layers the store lacks are unpacked while they arrive. A layer enters the store only once the digest
 //! of what came and the digest of what it unpacked to are both right.
 
-mod auth;
 mod blob;
+mod challenge;
+mod client;
+mod credentials;
+pub mod docker_config;
 mod endpoint;
+mod login;
+mod lookup;
 mod manifest;
 mod name;
+mod packing;
 mod platform;
 mod pull;
 mod pulled;
+mod push;
 mod settings;
+mod upload;
 
+pub use credentials::{CredentialSource, Credentials};
+pub use lookup::lookup;
 pub use name::RegistryName;
 pub use platform::Platform;
 pub use pull::pull;
 pub use pulled::Pulled;
-pub use settings::{Credentials, Registry, RegistrySettings};
+pub use push::{Pushed, push};
+pub use settings::{Registry, RegistrySettings};

@@ -3,6 +3,7 @@
 //! ```text
 //! layers/<id>/fs/          an unpacked layer
 //! layers/<id>/layer.json   its record; without it the entry does not count
+//! layers/<id>/blobs.json   what it is in registries
 //! synced                   which records of earlier boots count
 //! images/<id>.json         an image: layers, configuration, origin
 //! names/<name>/<tag>       an image id
@@ -14,6 +15,7 @@
 //! Every entry is made beside its place and renamed into it whole, record included, so a process killed at
 //! any point leaves nothing that looks complete; see `durable` for power cuts. Opening reads nothing.
 
+mod blobs;
 mod durable;
 mod images;
 mod layers;
@@ -27,6 +29,7 @@ use std::sync::{Arc, OnceLock};
 
 use abx_core::Home;
 
+pub(crate) use blobs::KnownBlob;
 pub use durable::{SYNC_HELPER, run_sync};
 pub use layers::{LayerRecord, StagedLayer};
 pub use names::Tag;

@@ -1,9 +1,12 @@
 //! Pulling from a registry on the loopback that behaves, lies and breaks off.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use abx_core::{Code, Fault, Home, Secret, Silent};
-use abx_image::{Credentials, Image, ImageError, ImageStore, Platform, Registry, RegistrySettings, pull};
+use abx_core::{Code, Fault, Home, Silent};
+use abx_image::{
+    CredentialSource, Credentials, Image, ImageError, ImageStore, Platform, Registry, RegistrySettings, pull,
+};
 use abx_test::registry::{Login, LoopbackRegistry, Trick, digest};
 use rustix::mount::{MountFlags, MountPropagationFlags};
 use serde_json::{Value, json};
@@ -46,6 +49,11 @@ impl Context {
         self.settings.registries.insert(self.registry.host(), registry);
     }
 
+    fn log_in(&mut self, user: &str, password: &str) {
+        let one = OneLogin(self.registry.host(), Credentials::password(user, password));
+        self.settings.credentials = Some(Arc::new(one));
+    }
+
     /// The digest of the large layer's blob.
     fn blob(&self) -> String {
         digest(&gzip(&big_tar()))
@@ -76,8 +84,14 @@ fn amd64() -> Platform {
     Platform::parse("linux/amd64").expect("a platform")
 }
 
-fn login(user: &str, password: &str) -> Option<Credentials> {
-    Some(Credentials { user: user.into(), password: Secret::new(password) })
+/// One log-in at one registry.
+#[derive(Debug)]
+struct OneLogin(String, Credentials);
+
+impl CredentialSource for OneLogin {
+    fn find(&self, registry: &str, _: &str) -> Result<Option<Credentials>, ImageError> {
+        Ok((registry == self.0).then(|| self.1.clone()))
+    }
 }
 
 fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -281,11 +295,11 @@ fn log_ins_of_both_kinds_work_and_wrong_ones_are_told() {
         let Some(mut context) = Context::new() else { return };
         context.registry.require(wanted);
         assert_eq!(context.pull(&context.name()).expect_err("anonymous").code(), Code::RegistryLogin);
-        context.set(Registry { credentials: login("ann", "wrong"), ..Registry::default() });
+        context.log_in("ann", "wrong");
         let error = context.pull(&context.name()).expect_err("wrong");
         assert_eq!(error.code(), Code::RegistryCredentials);
         assert!(!format!("{error:?}").contains("wrong"));
-        context.set(Registry { credentials: login("ann", "pw"), ..Registry::default() });
+        context.log_in("ann", "pw");
         context.pull(&context.name()).expect("right");
     }
     let Some(context) = Context::new() else { return };
@@ -300,7 +314,7 @@ fn credentials_do_not_follow_a_redirect_to_another_host() {
     let elsewhere = LoopbackRegistry::start();
     put_app(&elsewhere, "1", "amd64");
     context.registry.require(Login::Basic { user: "ann".into(), password: "pw".into() });
-    context.set(Registry { credentials: login("ann", "pw"), ..Registry::default() });
+    context.log_in("ann", "pw");
     let base = format!("http://{}", elsewhere.host());
     context.registry.play(context.blob(), Trick::Redirect(base), 1);
     context.pull(&context.name()).expect("pull");
@@ -314,11 +328,8 @@ fn a_mirror_is_asked_first_and_without_the_registry_s_credentials() {
     let Some(mut context) = Context::new() else { return };
     let mirror = LoopbackRegistry::start();
     put_app(&mirror, "1", "amd64");
-    let through = |mirror: String| Registry {
-        mirror: Some(mirror),
-        credentials: login("ann", "pw"),
-        ..Registry::default()
-    };
+    let through = |mirror: String| Registry { mirror: Some(mirror), ..Registry::default() };
+    context.log_in("ann", "pw");
     context.set(through(format!("http://{}/", mirror.host())));
     context.pull(&context.name()).expect("from the mirror");
     assert_eq!(context.registry.requests().len(), 0);

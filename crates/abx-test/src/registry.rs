@@ -1,10 +1,11 @@
 //! A container registry on the loopback, which can also misbehave.
 //!
-//! It speaks the pull side of the distribution protocol over plain HTTP, one request a connection, and keeps
-//! everything in memory. Each [`Trick`] is bound to a part of the request path and wears off after a number of
-//! requests.
+//! It speaks the distribution protocol over plain HTTP, one request a connection, and keeps everything in memory.
+//! Each [`Trick`] is bound to a part of the request's `METHOD /path` and wears off after a number of requests.
 
 pub(crate) mod http;
+mod login;
+mod uploads;
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream};
@@ -16,6 +17,8 @@ use sha2::{Digest, Sha256};
 use crate::loopback::{Loopback, lock};
 pub use http::Request;
 use http::Response;
+pub use login::Login;
+use uploads::Uploads;
 
 /// A way to misbehave.
 #[derive(Clone, Debug)]
@@ -34,19 +37,20 @@ pub enum Trick {
     Redirect(String),
     /// Send everything although a range was asked for.
     IgnoreRange,
+    /// Take so many bytes of the body, then hang up without an answer.
+    TakeOnly(usize),
+    /// Do as asked, then hang up without an answer.
+    HangUp,
+    /// Answer with another `Range`.
+    LieAboutRange(String),
+    /// Send the client elsewhere by `Location`: the base address before the path.
+    Relocate(String),
+    /// Begin an upload where a mount was asked for.
+    RefuseMount,
 }
 
-/// How a registry wants to be logged in to.
-#[derive(Clone, Debug)]
-pub enum Login {
-    /// User and password with each request.
-    Basic { user: String, password: String },
-    /// A token from `/token`, for the given user and password only, or for anyone.
-    Token { user: Option<(String, String)> },
-}
-
-/// What a token service of ours hands out.
-const TOKEN: &str = "token-of-the-loopback-registry";
+/// Tags in an answer, however many are asked for.
+const PAGE: usize = 100;
 
 /// A running registry; dropping it stops it.
 #[derive(Debug)]
@@ -61,6 +65,9 @@ struct State {
     manifests: HashMap<String, (String, Vec<u8>)>,
     tricks: Vec<(String, Trick, usize)>,
     login: Option<Login>,
+    /// Tokens that have run out.
+    expired: usize,
+    uploads: Uploads,
     requests: Vec<Request>,
 }
 
@@ -122,7 +129,7 @@ impl LoopbackRegistry {
         json!({ "mediaType": media_type, "digest": digest, "size": manifest.to_string().len() })
     }
 
-    /// Plays a trick on the next `times` requests whose path contains `path`.
+    /// Plays a trick on the next `times` requests whose `METHOD /path` contains `path`.
     pub fn play(&self, path: impl Into<String>, trick: Trick, times: usize) {
         self.state().tricks.push((path.into(), trick, times));
     }
@@ -130,6 +137,28 @@ impl LoopbackRegistry {
     /// Wants a log-in from now on.
     pub fn require(&self, login: Login) {
         self.state().login = Some(login);
+    }
+
+    /// Lets all tokens handed out so far run out.
+    pub fn expire_tokens(&self) {
+        self.state().expired += 1;
+    }
+
+    /// A blob that is there.
+    pub fn blob(&self, digest: &str) -> Option<Vec<u8>> {
+        self.state().blobs.get(digest).cloned()
+    }
+
+    /// The manifest under a tag or digest.
+    pub fn manifest(&self, repository: &str, reference: &str) -> Option<Value> {
+        let state = self.state();
+        let (_, bytes) = state.manifests.get(&format!("{repository}/{reference}"))?;
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// Uploads that were begun and neither finished nor given up.
+    pub fn open_uploads(&self) -> usize {
+        self.state().uploads.open()
     }
 
     /// Every request so far.
@@ -149,13 +178,27 @@ pub fn digest(bytes: &[u8]) -> String {
 }
 
 fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {
-    let Some(request) = Request::read(&mut stream) else { return };
-    let (response, cut) = {
+    let mut trick = None;
+    let limit = |request: &Request| {
+        trick = lock(state).trick(&format!("{} {}", request.method, request.path));
+        match trick {
+            Some(Trick::TakeOnly(bytes)) => Some(bytes),
+            _ => None,
+        }
+    };
+    let Some(request) = Request::read_within(&mut stream, limit) else { return };
+    let is_silent = matches!(trick, Some(Trick::TakeOnly(_) | Trick::HangUp));
+    let (mut response, cut) = {
         let mut state = lock(state);
         state.requests.push(request.clone());
-        let trick = state.trick(&request.path);
         state.answer(&request, address, trick)
     };
+    if is_silent {
+        return;
+    }
+    if request.method == "HEAD" {
+        response.is_headless = true;
+    }
     // A client that hangs up early is its own business.
     let _ = response.write(&mut stream, cut);
 }
@@ -170,7 +213,7 @@ impl State {
 
     /// The answer, and after how many bytes of its body to hang up.
     fn answer(
-        &self,
+        &mut self,
         request: &Request,
         address: SocketAddr,
         trick: Option<Trick>,
@@ -186,14 +229,18 @@ impl State {
             }
             _ => {}
         }
-        if request.path.starts_with("/token?") {
-            return (self.token(request), None);
+        if request.path.starts_with("/token") {
+            return (login::token(self.login.as_ref(), self.expired, request), None);
         }
-        if let Some(refusal) = self.refusal(request, address) {
+        if let Some(refusal) = login::refusal(self.login.as_ref(), self.expired, request, address) {
             return (refusal, None);
         }
         let range = request.range_start().filter(|_| !matches!(trick, Some(Trick::IgnoreRange)));
-        let mut response = self.find(&request.path, range);
+        let may_mount = !matches!(trick, Some(Trick::RefuseMount));
+        let mut response = match request.method.as_str() {
+            "GET" | "HEAD" if !request.path.contains("/uploads/") => self.find(request, range),
+            _ => uploads::answer(self, request, may_mount),
+        };
         let mut cut = None;
         match trick {
             Some(Trick::CutAfter(bytes)) => cut = Some(bytes),
@@ -205,40 +252,22 @@ impl State {
             }
             Some(Trick::Lengthen(bytes)) => response.body.extend(std::iter::repeat_n(b' ', bytes)),
             Some(Trick::LieAboutDigest) => response.set("Docker-Content-Digest", digest(b"a lie")),
+            Some(Trick::LieAboutRange(range)) => response.set("Range", range),
+            Some(Trick::Relocate(base)) => {
+                let path = response.header("Location").unwrap_or_default().to_owned();
+                response.set("Location", format!("{base}{path}"));
+            }
             _ => {}
         }
         (response, cut)
     }
 
-    fn token(&self, request: &Request) -> Response {
-        let allowed = match &self.login {
-            Some(Login::Token { user: Some((user, password)) }) => request.is_basic(user, password),
-            _ => true,
-        };
-        match allowed {
-            true => Response::new(200).with_body(json!({ "token": TOKEN }).to_string()),
-            false => Response::new(401),
-        }
-    }
-
-    fn refusal(&self, request: &Request, address: SocketAddr) -> Option<Response> {
-        let (allowed, challenge) = match self.login.as_ref()? {
-            Login::Basic { user, password } => {
-                (request.is_basic(user, password), "Basic realm=\"test\"".to_owned())
-            }
-            Login::Token { .. } => {
-                let allowed = request.header("authorization") == Some(&format!("Bearer {TOKEN}"));
-                let challenge = format!(
-                    "Bearer realm=\"http://{address}/token\",service=\"test\",scope=\"repository:x:pull\""
-                );
-                (allowed, challenge)
-            }
-        };
-        (!allowed).then(|| Response::new(401).with("WWW-Authenticate", challenge))
-    }
-
-    fn find(&self, path: &str, range: Option<usize>) -> Response {
+    fn find(&self, request: &Request, range: Option<usize>) -> Response {
+        let path = request.path.split('?').next().unwrap_or_default();
         let Some(path) = path.strip_prefix("/v2/") else { return Response::new(404) };
+        if let Some(repository) = path.strip_suffix("/tags/list") {
+            return self.tags(repository, request);
+        }
         if let Some((repository, reference)) = path.split_once("/manifests/") {
             let found = self.manifests.get(&format!("{repository}/{reference}"));
             return found.map_or(Response::new(404), |(media_type, bytes)| {
@@ -256,6 +285,30 @@ impl State {
                 Response::new(206).with_body(&blob[start..]).with("Content-Range", range)
             }
             (Some(_), Some(_)) => Response::new(416),
+        }
+    }
+
+    /// A page of the tags, with a link to the next one.
+    fn tags(&self, repository: &str, request: &Request) -> Response {
+        let prefix = format!("{repository}/");
+        let names = self.manifests.keys().filter_map(|key| key.strip_prefix(&prefix));
+        let mut names: Vec<_> = names.filter(|name| !name.contains([':', '/'])).collect();
+        names.sort_unstable();
+        if names.is_empty() {
+            return Response::new(404);
+        }
+        let last = request.query("last").unwrap_or_default();
+        let asked = request.query("n").and_then(|n| n.parse().ok()).unwrap_or(PAGE);
+        let rest: Vec<_> = names.into_iter().filter(|name| *name > last.as_str()).collect();
+        let page = &rest[..rest.len().min(asked.min(PAGE))];
+        let body = json!({ "name": repository, "tags": page }).to_string();
+        let response = Response::new(200).with_body(body);
+        match page.last().filter(|_| page.len() < rest.len()) {
+            Some(last) => {
+                let next = format!("</v2/{repository}/tags/list?n={asked}&last={last}>; rel=\"next\"");
+                response.with("Link", next)
+            }
+            None => response,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Manifests and indexes, of OCI and of docker (which differ in names only).
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Descriptor, INDEX, MANIFEST};
 
@@ -20,6 +21,8 @@ pub(crate) struct ImageManifest {
     media_type: String,
     pub(crate) config: Descriptor,
     pub(crate) layers: Vec<Descriptor>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    annotations: Option<Map<String, Value>>,
 }
 
 /// Images for several platforms.
@@ -34,7 +37,21 @@ pub(crate) struct Index {
 
 impl ImageManifest {
     pub(crate) fn new(config: Descriptor, layers: Vec<Descriptor>) -> Self {
-        Self { schema_version: 2, media_type: MANIFEST.to_owned(), config, layers }
+        Self { schema_version: 2, media_type: MANIFEST.to_owned(), config, layers, annotations: None }
+    }
+
+    /// Adds annotations.
+    pub(crate) fn annotated(mut self, annotations: &[(String, String)]) -> Self {
+        for (key, value) in annotations {
+            self.annotations.get_or_insert_default().insert(key.clone(), value.clone().into());
+        }
+        self
+    }
+
+    /// The annotations that are text.
+    pub(crate) fn annotations(&self) -> Vec<(String, String)> {
+        let pairs = self.annotations.iter().flatten();
+        pairs.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
     }
 }
 

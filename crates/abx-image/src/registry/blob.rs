@@ -62,9 +62,7 @@ async fn send(
     let mut attempt = 0;
     loop {
         match send_from(endpoint, blob, &mut sent, &sender, task).await {
-            Err(ImageError::Transfer { .. } | ImageError::Server { .. } | ImageError::Unreachable { .. })
-                if attempt < RESUMES =>
-            {
+            Err(error) if error.is_passing() && attempt < RESUMES => {
                 attempt += 1;
                 pause(attempt).await;
             }

@@ -1,20 +1,18 @@
 //! One place that answers for a repository, and the requests to it.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
-use abx_core::Secret;
+use bytes::Bytes;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue, RANGE};
-use reqwest::{Client, Response, StatusCode, Url};
-use serde::Deserialize;
+use reqwest::{Client, Method, Response, StatusCode, Url};
 
-use super::auth::Challenge;
-use super::settings::{Credentials, RegistrySettings};
+use super::login::{Login, Subject};
+use super::settings::RegistrySettings;
 use super::{Registry, RegistryName};
 use crate::ImageError;
 
 /// A request the other side failed is repeated so many times.
-const RETRIES: u32 = 2;
+pub(super) const RETRIES: u32 = 2;
 
 /// An answer that is read into memory whole may have so many bytes.
 const ANSWER_CAP: usize = 4 << 20;
@@ -22,19 +20,34 @@ const ANSWER_CAP: usize = 4 << 20;
 /// A repository at one host.
 pub(super) struct Endpoint {
     client: Client,
-    /// `https://host[/prefix]/v2/<repository>`.
-    base: String,
+    /// `https://host[/prefix]/v2/<repository>/`.
+    base: Url,
     host: String,
+    /// Under which its settings are.
+    registry: String,
     repository: String,
-    credentials: Option<Credentials>,
-    authorization: Mutex<Option<Authorization>>,
+    login: Login,
 }
 
-/// What requests carry.
+/// A request.
 #[derive(Clone)]
-enum Authorization {
-    Basic,
-    Token(Secret),
+pub(super) struct Ask {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+impl Ask {
+    pub(super) fn new(method: Method, url: Url) -> Self {
+        Self { method, url, headers: HeaderMap::new(), body: Bytes::new() }
+    }
+
+    /// Adds a header whose value is plain text.
+    pub(super) fn with(mut self, name: reqwest::header::HeaderName, value: &str) -> Self {
+        self.headers.insert(name, HeaderValue::from_str(value).expect("plain text"));
+        self
+    }
 }
 
 impl Endpoint {
@@ -49,42 +62,42 @@ impl Endpoint {
         if let Some(mirror) = entry.and_then(|entry| entry.mirror.as_deref()) {
             let host = mirror.split_once("://").map_or(mirror, |(_, rest)| rest);
             let host = host.split('/').next().unwrap_or(host);
-            endpoints.push(Self::new(client, name, mirror, settings.registries.get(host))?);
+            endpoints.push(Self::new(client, name, (mirror, host), settings, "pull")?);
         }
-        endpoints.push(Self::new(client, name, name.api_host(), entry)?);
+        endpoints.push(Self::new(client, name, (name.api_host(), name.registry()), settings, "pull")?);
         Ok(endpoints)
     }
 
+    /// The registry itself, to push to: no mirror has a say.
+    pub(super) fn for_push(
+        client: &Client,
+        name: &RegistryName,
+        settings: &RegistrySettings,
+    ) -> Result<Self, ImageError> {
+        Self::new(client, name, (name.api_host(), name.registry()), settings, "pull,push")
+    }
+
+    /// `at` is its address, and the host whose settings and log-in are its own.
     fn new(
         client: &Client,
         name: &RegistryName,
-        address: &str,
-        entry: Option<&Registry>,
+        at: (&str, &str),
+        settings: &RegistrySettings,
+        actions: &'static str,
     ) -> Result<Self, ImageError> {
+        let (address, registry) = at;
+        let root = root(address, settings.registries.get(registry))?;
         let malformed = || ImageError::RegistryAddress { address: address.to_owned() };
-        let with_scheme =
-            |scheme: &str| Url::parse(&format!("{scheme}://{address}")).map_err(|_| malformed());
-        let url = match address.contains("://") {
-            true => Url::parse(address).map_err(|_| malformed())?,
-            false => match with_scheme("https")? {
-                url if entry.is_some_and(|entry| entry.insecure) || is_loopback(&url) => with_scheme("http")?,
-                url => url,
-            },
-        };
-        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(malformed());
-        }
-        let host = url.host_str().unwrap_or_default();
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let repository = name.repository().to_owned();
-        Ok(Self {
-            client: client.clone(),
-            base: format!("{}/v2/{repository}", url.as_str().trim_end_matches('/')),
-            host,
-            repository,
-            credentials: entry.and_then(|entry| entry.credentials.clone()),
-            authorization: Mutex::new(None),
-        })
+        let repository = name.repository();
+        let base = format!("{}/v2/{repository}/", root.as_str().trim_end_matches('/'));
+        let base = Url::parse(&base).map_err(|_| malformed())?;
+        let host = base.host_str().ok_or_else(malformed)?;
+        let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let is_encrypted = base.scheme() == "https";
+        let subject = Subject { host: host.clone(), registry, repository, actions, is_encrypted };
+        let login = Login::new(client, subject, settings.credentials.clone());
+        let (registry, repository) = (registry.to_owned(), repository.to_owned());
+        Ok(Self { client: client.clone(), base, host, registry, repository, login })
     }
 
     /// Who answers here, for messages.
@@ -92,12 +105,41 @@ impl Endpoint {
         &self.host
     }
 
+    /// `registry/repository`: where a blob of it lies.
+    pub(super) fn place(&self) -> String {
+        format!("{}/{}", self.registry, self.repository)
+    }
+
+    /// The address of `path` below the repository.
+    pub(super) fn url(&self, path: &str) -> Url {
+        self.base.join(path).expect("digests, tags and our own words are plain text")
+    }
+
+    /// The address a `Location` header or a link stands for. It may be another host's, which gets no log-in,
+    /// but not one without encryption where this one has it.
+    pub(super) fn follow(&self, location: &str, from: &Url) -> Result<Url, ImageError> {
+        let strange = |reason| ImageError::Protocol { host: self.host.clone(), reason };
+        let mut url = from.join(location).map_err(|_| strange("it names a malformed address"))?;
+        let is_own = url.host_str() == self.base.host_str();
+        if self.base.scheme() == "https" && url.scheme() == "http" && is_own {
+            // Behind a proxy that encrypts for it, a registry may not know its own scheme.
+            let port = self.base.port();
+            let made = url.set_scheme("https").is_ok() && url.set_port(port).is_ok();
+            return made.then_some(url).ok_or(strange("it names a malformed address"));
+        }
+        match url.scheme() {
+            "https" => Ok(url),
+            "http" if self.base.scheme() == "http" => Ok(url),
+            _ => Err(strange("it sends the transfer to an address without encryption")),
+        }
+    }
+
     /// Reads `path` into memory, repeating what the other side failed.
     pub(super) async fn read(&self, path: &str, accept: &str) -> Result<(HeaderMap, Vec<u8>), ImageError> {
         let mut attempt = 0;
         loop {
             match self.read_once(path, accept).await {
-                Err(ImageError::Server { .. } | ImageError::Transfer { .. }) if attempt < RETRIES => {
+                Err(error) if error.is_passing() && !error.is_unreachable() && attempt < RETRIES => {
                     attempt += 1;
                     pause(attempt).await;
                 }
@@ -107,8 +149,7 @@ impl Endpoint {
     }
 
     async fn read_once(&self, path: &str, accept: &str) -> Result<(HeaderMap, Vec<u8>), ImageError> {
-        let accept = HeaderValue::from_str(accept).expect("media types are plain text");
-        let mut response = self.get(path, HeaderMap::from_iter([(ACCEPT, accept)])).await?;
+        let mut response = self.get(Ask::new(Method::GET, self.url(path)).with(ACCEPT, accept)).await?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.broken(path, error))? {
             body.extend_from_slice(&chunk);
@@ -122,12 +163,66 @@ impl Endpoint {
 
     /// Opens `path` from byte `from` on.
     pub(super) async fn open(&self, path: &str, from: u64) -> Result<Response, ImageError> {
-        let mut headers = HeaderMap::new();
-        if from > 0 {
-            let range = format!("bytes={from}-");
-            headers.insert(RANGE, HeaderValue::from_str(&range).expect("digits are plain text"));
+        let ask = Ask::new(Method::GET, self.url(path));
+        self.get(if from > 0 { ask.with(RANGE, &format!("bytes={from}-")) } else { ask }).await
+    }
+
+    /// The headers of `path`; `None` where there is no such thing.
+    pub(super) async fn head(&self, path: &str, accept: &str) -> Result<Option<HeaderMap>, ImageError> {
+        let ask = Ask::new(Method::HEAD, self.url(path)).with(ACCEPT, accept);
+        match self.get(ask).await {
+            Ok(response) => Ok(Some(response.headers().clone())),
+            Err(ImageError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
-        self.get(path, headers).await
+    }
+
+    /// A request that must succeed.
+    pub(super) async fn get(&self, ask: Ask) -> Result<Response, ImageError> {
+        let what = self.named(&ask.url);
+        let response = self.ask(ask).await?;
+        match response.status() {
+            status if status.is_success() => Ok(response),
+            status => Err(self.refusal(status, &what, response).await),
+        }
+    }
+
+    /// A request, logged in where the registry asks for it: also when a token has run out in the middle of a
+    /// long transfer. Answers with any status but 401. Whoever is not this registry gets no log-in.
+    pub(super) async fn ask(&self, ask: Ask) -> Result<Response, ImageError> {
+        let is_own = ask.url.origin() == self.base.origin();
+        let mut was_renewed = false;
+        loop {
+            let ticket = self.login.ticket().await;
+            let Ask { method, url, headers, body } = ask.clone();
+            let mut request = self.client.request(method.clone(), url).headers(headers);
+            if !matches!(method, Method::GET | Method::HEAD) {
+                request = request.body(body);
+            }
+            let request = if is_own { ticket.sign(request) } else { request };
+            let response = request.send().await.map_err(|error| self.unanswered(error))?;
+            match response.status() {
+                StatusCode::UNAUTHORIZED if is_own && !was_renewed => {
+                    was_renewed = self.login.renew(&ticket, response.headers()).await?;
+                }
+                StatusCode::UNAUTHORIZED => return Err(self.login.refused().await),
+                _ => return Ok(response),
+            }
+        }
+    }
+
+    /// The error an answer that is no success stands for.
+    pub(super) async fn refusal(&self, status: StatusCode, what: &str, response: Response) -> ImageError {
+        let host = self.host.clone();
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.login.refused().await,
+            StatusCode::NOT_FOUND => ImageError::NotFound { host, subject: what.to_owned() },
+            StatusCode::TOO_MANY_REQUESTS => ImageError::RateLimit { host },
+            status => {
+                let message = message(response).await;
+                ImageError::Server { host, status: status.as_u16(), message }
+            }
+        }
     }
 
     /// An answer broke off in the middle.
@@ -137,120 +232,36 @@ impl Endpoint {
         ImageError::Transfer { subject: what.to_owned(), host: self.host.clone(), source }
     }
 
-    /// A request, logged in where the registry asks for it. Answers successes only.
-    async fn get(&self, path: &str, headers: HeaderMap) -> Result<Response, ImageError> {
-        let mut refreshed = false;
-        loop {
-            let response = self.send(path, headers.clone()).await?;
-            match response.status() {
-                status if status.is_success() => return Ok(response),
-                // Also when a token has run out in the middle of a long pull.
-                StatusCode::UNAUTHORIZED if !refreshed => {
-                    refreshed = true;
-                    self.log_in(response.headers()).await?;
-                }
-                status => return Err(self.refusal(status, path, response).await),
-            }
-        }
-    }
-
-    async fn send(&self, path: &str, headers: HeaderMap) -> Result<Response, ImageError> {
-        let request = self.client.get(format!("{}/{path}", self.base)).headers(headers);
-        let authorization =
-            self.authorization.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
-        let request = match (&authorization, &self.credentials) {
-            (Some(Authorization::Token(token)), _) => request.bearer_auth(token.expose()),
-            (Some(Authorization::Basic), Some(credentials)) => {
-                request.basic_auth(&credentials.user, Some(credentials.password.expose()))
-            }
-            _ => request,
-        };
-        request.send().await.map_err(|error| self.unanswered(&self.host, error))
-    }
-
-    /// Meets the challenge of a 401.
-    async fn log_in(&self, headers: &HeaderMap) -> Result<(), ImageError> {
-        let authorization = match Challenge::find(headers) {
-            Some(Challenge::Basic) if self.credentials.is_some() => Authorization::Basic,
-            Some(Challenge::Bearer { realm, service, scope }) => {
-                Authorization::Token(self.token(&realm, service, scope).await?)
-            }
-            _ => return Err(self.denied()),
-        };
-        *self.authorization.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(authorization);
-        Ok(())
-    }
-
-    async fn token(
-        &self,
-        realm: &str,
-        service: Option<String>,
-        scope: Option<String>,
-    ) -> Result<Secret, ImageError> {
-        #[derive(Deserialize)]
-        struct Answer {
-            #[serde(alias = "access_token")]
-            token: String,
-        }
-        let login = |reason| ImageError::Login { host: self.host.clone(), reason };
-        let mut url = Url::parse(realm).map_err(|_| login("its token address is malformed"))?;
-        if self.base.starts_with("https:") && url.scheme() != "https" {
-            return Err(login("it sends log-ins to an address without encryption"));
-        }
-        let scope = scope.unwrap_or_else(|| format!("repository:{}:pull", self.repository));
-        url.query_pairs_mut().append_pair("scope", &scope);
-        if let Some(service) = service {
-            url.query_pairs_mut().append_pair("service", &service);
-        }
-        let host = url.host_str().unwrap_or_default().to_owned();
-        let mut request = self.client.get(url);
-        if let Some(credentials) = &self.credentials {
-            request = request.basic_auth(&credentials.user, Some(credentials.password.expose()));
-        }
-        let response = request.send().await.map_err(|error| self.unanswered(&host, error))?;
-        match response.status() {
-            status if status.is_success() => {}
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(self.denied()),
-            status => return Err(self.refusal(status, "token", response).await),
-        }
-        let answer: Answer = response.json().await.map_err(|_| login("its token service gave no token"))?;
-        Ok(Secret::new(answer.token))
-    }
-
-    /// The registry does not let us.
-    fn denied(&self) -> ImageError {
-        let host = self.host.clone();
-        match self.credentials {
-            Some(_) => ImageError::Credentials { host },
-            None => ImageError::Login { host, reason: "it wants a log-in, or has no such repository" },
-        }
-    }
-
-    /// The error an answer that is no success stands for.
-    async fn refusal(&self, status: StatusCode, path: &str, response: Response) -> ImageError {
-        let host = self.host.clone();
-        match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.denied(),
-            StatusCode::NOT_FOUND => {
-                ImageError::NotFound { host, subject: format!("{}/{path}", self.repository) }
-            }
-            StatusCode::TOO_MANY_REQUESTS => ImageError::RateLimit { host },
-            status => {
-                let message = message(response).await;
-                ImageError::Server { host, status: status.as_u16(), message }
-            }
-        }
+    /// What an address of this repository stands for, without what may be secret in it.
+    fn named(&self, url: &Url) -> String {
+        let path = url.path().strip_prefix(self.base.path()).unwrap_or_default();
+        format!("{}/{path}", self.repository)
     }
 
     /// No answer at all, or none in time.
-    fn unanswered(&self, host: &str, error: reqwest::Error) -> ImageError {
-        let host = host.to_owned();
-        let subject = self.repository.clone();
-        let source = error.without_url();
+    fn unanswered(&self, error: reqwest::Error) -> ImageError {
+        let (host, subject, source) = (self.host.clone(), self.repository.clone(), error.without_url());
         match source.is_connect() || source.is_timeout() {
             true => ImageError::Unreachable { host, source },
             false => ImageError::Transfer { subject, host, source: Some(source) },
         }
+    }
+}
+
+/// The address of a registry or mirror as the settings write it.
+fn root(address: &str, entry: Option<&Registry>) -> Result<Url, ImageError> {
+    let malformed = || ImageError::RegistryAddress { address: address.to_owned() };
+    let with_scheme = |scheme: &str| Url::parse(&format!("{scheme}://{address}")).map_err(|_| malformed());
+    let url = match address.contains("://") {
+        true => Url::parse(address).map_err(|_| malformed())?,
+        false => match with_scheme("https")? {
+            url if entry.is_some_and(|entry| entry.insecure) || is_loopback(&url) => with_scheme("http")?,
+            url => url,
+        },
+    };
+    match matches!(url.scheme(), "http" | "https") && url.host_str().is_some() {
+        true => Ok(url),
+        false => Err(malformed()),
     }
 }
 

@@ -7,20 +7,17 @@ use abx_core::fs::Lock;
 use abx_core::progress::{Event, Progress, Unit, start};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use reqwest::Client;
-use reqwest::redirect::{Attempt, Policy};
 
 use super::blob::fetch_layer;
+use super::client::client;
 use super::endpoint::Endpoint;
 use super::manifest::{self, Found};
 use super::{Platform, RegistryName, RegistrySettings};
 use crate::oci::{self, Descriptor, ImageFile};
-use crate::{Digest, Image, ImageError, ImageStore, LayerId, LayerRecord, Origin, http};
+use crate::{Digest, Image, ImageError, ImageStore, LayerId, LayerRecord, Origin};
 
 /// Layers fetched at a time.
 const PARALLEL: usize = 4;
-
-/// Redirects followed for one request.
-const REDIRECTS: usize = 10;
 
 /// How often to look whether another process has made a layer.
 const LOOK: Duration = Duration::from_millis(100);
@@ -60,23 +57,8 @@ pub async fn pull(
     tokio::task::spawn_blocking(record).await.map_err(|_| ImageError::Interrupted)?
 }
 
-/// The shared client, with redirects that never step down to plain HTTP. `reqwest` itself drops credentials
-/// on the way to another host.
-fn client(settings: &RegistrySettings) -> Result<Client, ImageError> {
-    let policy = Policy::custom(|attempt: Attempt<'_>| {
-        let down = attempt.url().scheme() == "http"
-            && attempt.previous().last().is_some_and(|previous| previous.scheme() == "https");
-        match down || attempt.previous().len() > REDIRECTS {
-            true => attempt.error("a redirect too many, or one to plain HTTP"),
-            false => attempt.follow(),
-        }
-    });
-    let client = http::builder(&settings.network)?.redirect(policy).build();
-    client.map_err(|source| ImageError::Tls { source: source.into() })
-}
-
 /// The first endpoint that has the image. Where none has, the registry's own error counts.
-async fn locate(
+pub(super) async fn locate(
     client: &Client,
     name: &RegistryName,
     platform: &Platform,

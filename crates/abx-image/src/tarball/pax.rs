@@ -48,6 +48,17 @@ impl Extensions {
     }
 }
 
+/// The comment among the records of a header, where there is one to be found.
+pub(super) fn comment(mut data: &[u8]) -> Option<String> {
+    while let Some((key, value, rest)) = record(data) {
+        if key == "comment" {
+            return String::from_utf8(value.to_owned()).ok();
+        }
+        data = rest;
+    }
+    None
+}
+
 /// The first record of `data` and what follows it.
 fn record(data: &[u8]) -> Option<(&str, &[u8], &[u8])> {
     let space = data.iter().position(|byte| *byte == b' ')?;

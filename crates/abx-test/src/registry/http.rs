@@ -1,9 +1,9 @@
 //! As much of HTTP/1.1 as a test registry needs.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-/// A request without its body.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub method: String,
@@ -11,11 +11,22 @@ pub struct Request {
     pub path: String,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
+    /// As much of it as was read.
+    pub body: Vec<u8>,
 }
 
 impl Request {
     pub(crate) fn read(stream: &mut TcpStream) -> Option<Self> {
-        let mut lines = BufReader::new(stream).lines();
+        Self::read_within(stream, |_| None)
+    }
+
+    /// Reads the request, and as many bytes of its body as `limit` says of its head; the rest stays unread.
+    pub(crate) fn read_within(
+        stream: &mut TcpStream,
+        limit: impl FnOnce(&Self) -> Option<usize>,
+    ) -> Option<Self> {
+        let mut reader = BufReader::new(stream);
+        let mut lines = reader.by_ref().lines();
         let first = lines.next()?.ok()?;
         let mut words = first.split(' ').map(str::to_owned);
         let (method, path) = (words.next()?, words.next()?);
@@ -25,7 +36,12 @@ impl Request {
             let Some((name, value)) = line.split_once(':') else { break };
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        Some(Self { method, path, headers })
+        let mut request = Self { method, path, headers, body: Vec::new() };
+        let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let length = limit(&request).map_or(length, |limit| length.min(limit));
+        request.body.resize(length, 0);
+        reader.read_exact(&mut request.body).ok()?;
+        Some(request)
     }
 
     /// A header's value.
@@ -35,6 +51,14 @@ impl Request {
 
     pub(crate) fn range_start(&self) -> Option<usize> {
         self.header("range")?.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()
+    }
+
+    /// A value of the query; decoded as far as digests and repositories need.
+    pub(crate) fn query(&self, name: &str) -> Option<String> {
+        let (_, query) = self.path.split_once('?')?;
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let (_, value) = pairs.into_iter().find(|(key, _)| *key == name)?;
+        Some(value.replace("%3A", ":").replace("%2F", "/"))
     }
 
     pub(crate) fn is_basic(&self, user: &str, password: &str) -> bool {
@@ -48,11 +72,13 @@ pub(crate) struct Response {
     status: u16,
     headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
+    /// The body is told of, but not sent.
+    pub(crate) is_headless: bool,
 }
 
 impl Response {
     pub(crate) fn new(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Vec::new() }
+        Self { status, headers: Vec::new(), body: Vec::new(), is_headless: false }
     }
 
     pub(crate) fn with(mut self, name: &str, value: String) -> Self {
@@ -63,6 +89,10 @@ impl Response {
     pub(crate) fn with_body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn set(&mut self, name: &str, value: String) {
@@ -78,6 +108,9 @@ impl Response {
         }
         head += &format!("Content-Length: {}\r\n\r\n", self.body.len());
         stream.write_all(head.as_bytes())?;
+        if self.is_headless {
+            return Ok(());
+        }
         let end = cut.map_or(self.body.len(), |cut| cut.min(self.body.len()));
         stream.write_all(&self.body[..end])
     }

@@ -1,8 +1,8 @@
-//! Logging in.
+//! What a registry asks for with a 401.
 
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 
-/// What a registry asks for with a 401.
+/// How to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
     /// User and password with each request.
