@@ -56,6 +56,18 @@ pub fn spread(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Notes that `path` was used now, in its modification time; once a minute is often enough for whoever asks. What
+/// cannot be noted is no reason to fail.
+pub fn touch(path: &Path) {
+    const OFTEN: std::time::Duration = std::time::Duration::from_secs(60);
+    let modified = path.metadata().and_then(|metadata| metadata.modified());
+    if modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > OFTEN))
+        && let Ok(file) = File::open(path)
+    {
+        let _ = file.set_modified(std::time::SystemTime::now());
+    }
+}
+
 fn mode(bits: u32) -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(bits)
 }

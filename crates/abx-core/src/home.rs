@@ -6,12 +6,14 @@
 //!   store/                         for its owner alone
 //!     packages/<host>/<owner>/<repo>/<commit>/  fetched repositories; `package.json` is written last
 //!     pins/<host>/<owner>/<repo>/    which commit a branch or tag stood for, and when; all tags
+//!     archives/<sha256>/             unpacked archives of this machine; `archive.json` is written last
 //!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
 //!     synced                         which layers no power cut can take any more (see abx-image)
 //!     images/<id>.json               images by the digest of their layers and configuration
 //!     plans/<digest>                 the image that layers and configuration of a plan have come to
 //!     bases/<name>                   the image that a base name stands for here
 //!     pulled/<name>.json             what a name stood for in its registry, and when
+//!     vendored/<digest>              the image that came in a vendored file
 //!     names/<name>/<tag>             local templates: a name's tag -> image id
 //!     lineages/<name>/<tag>.json     the template files behind that image
 //!     renewed/<key>                  the layer `--no-cache` made last in place of the one with this key
@@ -21,6 +23,7 @@
 //!     tools/                         helper programs by digest (the guest daemon, uv)
 //!     staging/                       half-made entries; each is locked by its maker
 //!     locks/                         one file a lock
+//!     in-use.lock                    shared by who uses the store, held alone by who cleans it
 //!   sandboxes/<id>/                  live sandboxes (see abx-engine)
 //!   ended/<id>.json                  why the last ones ended
 //!   logs/                            whole logs of build steps
@@ -57,6 +60,11 @@ impl Home {
         let store = self.root.join("store");
         std::fs::create_dir_all(&store)?;
         std::fs::set_permissions(&store, PermissionsExt::from_mode(0o700))
+    }
+
+    /// The lock that whoever uses the store shares, and whoever cleans it holds alone.
+    pub fn in_use_lock(&self) -> PathBuf {
+        self.root.join("store/in-use.lock")
     }
 
     /// `store/cache/<tool>`: downloads of one package tool, kept between builds.

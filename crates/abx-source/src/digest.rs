@@ -39,14 +39,39 @@ pub(crate) fn of_text(text: &str) -> String {
 
 /// The digest of a package's directory; `copies` are the sources of its `build.copy`, relative to it.
 pub(crate) fn of_directory<'p>(root: &Path, copies: impl Iterator<Item = &'p Path>) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    for path in files(root, copies)? {
+        entry(&mut hasher, root, &path)?;
+    }
+    Ok(printed(hasher))
+}
+
+/// What is in a package's directory, in order, as paths relative to it; `copies` as in [`of_directory`].
+pub(crate) fn files<'p>(
+    root: &Path,
+    copies: impl Iterator<Item = &'p Path>,
+) -> io::Result<BTreeSet<PathBuf>> {
     let mut paths = BTreeSet::new();
     for part in PARTS.iter().map(Path::new).chain(copies) {
         collect(root, part, &mut paths)?;
     }
+    Ok(paths)
+}
+
+/// The digest of everything below `root`: unlike that of a package, nothing is without a say.
+pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
-    for path in paths {
-        entry(&mut hasher, root, &path)?;
+    for found in WalkDir::new(root).min_depth(1).sort_by_file_name() {
+        let found = found?;
+        entry(&mut hasher, root, found.path().strip_prefix(root).unwrap_or(found.path()))?;
     }
+    Ok(printed(hasher))
+}
+
+/// The digest of what is left to read of a file.
+pub(crate) fn of_file(file: &mut File) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    io::copy(&mut io::BufReader::with_capacity(1 << 18, file), &mut hasher)?;
     Ok(printed(hasher))
 }
 

@@ -11,14 +11,15 @@ use std::path::PathBuf;
 use abx_core::Home;
 use abx_core::fs::write_atomic;
 use abx_reference::Name;
+use abx_spec::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::{Lineage, Package, PackageRoot, SourceError};
 
 /// One package of a lineage on disk.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
-    name: String,
+pub(crate) struct Kept {
+    pub(crate) name: String,
     /// Of its `template.yaml`.
     text: String,
     has_healthcheck: bool,
@@ -67,12 +68,14 @@ pub(crate) fn packages(home: &Home, name: &str, tag: &str) -> Result<Vec<Package
 }
 
 fn parse(bytes: &[u8]) -> Result<Vec<Package>, Box<dyn Error + Send + Sync>> {
-    let mut packages = Vec::new();
-    for kept in serde_json::from_slice::<Vec<Kept>>(bytes)? {
-        let root = PackageRoot::Stored { has_healthcheck: kept.has_healthcheck };
-        packages.push(Package::parse(&kept.name, &kept.text, root)?);
-    }
-    Ok(packages)
+    let kept = serde_json::from_slice::<Vec<Kept>>(bytes)?;
+    kept.into_iter().map(|kept| Ok(package(kept)?)).collect()
+}
+
+/// The package that was kept: a part of an image.
+pub(crate) fn package(kept: Kept) -> Result<Package, Invalid> {
+    let root = PackageRoot::Stored { has_healthcheck: kept.has_healthcheck };
+    Package::parse(&kept.name, &kept.text, root)
 }
 
 /// Names and tags have no letter that means something in a path.

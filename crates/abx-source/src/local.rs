@@ -6,6 +6,7 @@ use std::path::Path;
 
 use abx_spec::{Diagnostic, Examined, Invalid, Place, Problem, Spec};
 
+use crate::archive::ArchiveFault;
 use crate::{Package, PackageRoot, SourceError, check};
 
 /// Names of Dockerfiles.
@@ -45,7 +46,7 @@ fn read_directory(directory: &Path, display: &str) -> Result<Package, SourceErro
     let file = format!("{}/{file_name}", display.trim_end_matches('/'));
     let bytes = read_capped(&path).map_err(SourceError::io("read", &path))?;
     let text = String::from_utf8(bytes).map_err(|_| SourceError::NotText { file: file.clone() })?;
-    let Examined { spec, mut faults, warnings } = abx_spec::examine(&text, &file);
+    let Examined { spec, mut faults, warnings, .. } = abx_spec::examine(&text, &file);
     faults.extend(check::sources(&root, &spec, &text));
     if faults.is_empty() {
         faults.extend(base(&root, display, &spec, &text, &file)?);
@@ -75,10 +76,15 @@ fn not_directory(path: &Path, display: &str) -> SourceError {
     let display = display.to_owned();
     let name = path.to_string_lossy();
     if [".tar.gz", ".tgz", ".zip", ".tar"].iter().any(|end| name.ends_with(end)) {
-        SourceError::Archive { display }
+        SourceError::Archive { display, fault: ArchiveFault::NoArchive }
     } else {
         SourceError::NotDirectory { display }
     }
+}
+
+/// Whether a package can be here.
+pub(crate) fn has_file(root: &Path) -> bool {
+    FILES.iter().chain(DOCKERFILES).any(|name| root.join(name).is_file())
 }
 
 /// `template.yaml`, or its older name.

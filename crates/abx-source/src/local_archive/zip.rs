@@ -1,0 +1,104 @@
+//! A zip, by the same rules as a tar.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use abx_image::tarball::{Entry, Kind, Time};
+use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
+
+use crate::archive::{ArchiveFault, Caps, Extracted, Extraction, Layout};
+
+/// Longer targets are none of a path that is let in.
+const TARGET_CAP: u64 = 4096;
+
+/// Extracts every member into `directory`, which is empty.
+pub(super) fn extract(source: &mut File, directory: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
+    let mut archive = ZipArchive::new(BufReader::new(source)).map_err(|error| fault("", error))?;
+    if archive.len() as u64 > caps.entries {
+        return Err(ArchiveFault::Cap { what: "entries", cap: caps.entries });
+    }
+    let mut extraction = Extraction::new(directory, caps, Layout::Root)?;
+    for index in 0..archive.len() {
+        let raw = archive.by_index_raw(index).map_err(|error| fault("", error))?;
+        let name = String::from_utf8_lossy(raw.name_raw()).into_owned();
+        if raw.encrypted() {
+            return Err(unreadable(name, "it is encrypted"));
+        }
+        if !matches!(raw.compression(), CompressionMethod::Stored | CompressionMethod::Deflated) {
+            return Err(unreadable(name, "it is compressed by another method than deflate"));
+        }
+        drop(raw);
+        let mut member = archive.by_index(index).map_err(|error| fault(&name, error))?;
+        let kind = kind(&mut member).map_err(|error| damaged(&name, error))?;
+        let entry = Entry {
+            path: member.name_raw().to_owned(),
+            mode: member.unix_mode().unwrap_or(0o644) & 0o7777,
+            size: if kind == Kind::File { member.size() } else { 0 },
+            kind,
+            uid: 0,
+            gid: 0,
+            mtime: Time::default(),
+            xattrs: Vec::new(),
+        };
+        extraction.entry(&entry, &mut member).map_err(|error| named(&name, error))?;
+        if entry.kind == Kind::File {
+            ends(&mut member).map_err(|error| damaged(&name, error))?;
+        }
+    }
+    extraction.finish()
+}
+
+/// The kinds of Unix, which most programs write.
+fn kind(member: &mut zip::read::ZipFile<'_, impl Read>) -> io::Result<Kind> {
+    const FORMAT: u32 = 0o170_000;
+    Ok(match member.unix_mode().unwrap_or(0) & FORMAT {
+        0o120_000 => {
+            let mut target = Vec::new();
+            member.take(TARGET_CAP).read_to_end(&mut target)?;
+            Kind::Symlink(target)
+        }
+        0o010_000 => Kind::Fifo,
+        0o020_000 => Kind::Device { character: true, major: 0, minor: 0 },
+        0o060_000 => Kind::Device { character: false, major: 0, minor: 0 },
+        0o140_000 => Kind::Fifo,
+        _ if member.is_dir() => Kind::Directory,
+        _ => Kind::File,
+    })
+}
+
+/// Reads on behind the size that was declared: there the checksum is compared, and nothing may follow.
+fn ends(member: &mut impl Read) -> io::Result<()> {
+    match member.read(&mut [0; 16])? {
+        0 => Ok(()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is longer than it declares")),
+    }
+}
+
+/// Says which member is damaged; other faults name theirs.
+fn named(name: &str, fault: ArchiveFault) -> ArchiveFault {
+    match fault {
+        ArchiveFault::Damaged(source) => damaged(name, source),
+        fault => fault,
+    }
+}
+
+fn damaged(name: &str, source: io::Error) -> ArchiveFault {
+    ArchiveFault::DamagedMember { name: name.to_owned(), source }
+}
+
+fn unreadable(name: String, reason: &'static str) -> ArchiveFault {
+    ArchiveFault::Unreadable { name, reason }
+}
+
+fn fault(name: &str, error: ZipError) -> ArchiveFault {
+    let source = match error {
+        ZipError::Io(source) => source,
+        error => io::Error::new(io::ErrorKind::InvalidData, error),
+    };
+    match name {
+        "" => ArchiveFault::Damaged(source),
+        name => damaged(name, source),
+    }
+}
