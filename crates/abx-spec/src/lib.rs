@@ -9,7 +9,9 @@
 //! 3. [`merge`](merge()): the specs of a lineage, root first → [`Effective`], with the defaults filled in.
 //!
 //! In reading order: [`spec`] (the model), [`parse`](parse()), [`problem`] (all that can be wrong),
-//! [`diagnostic`] (a problem at its place), [`effective`], [`mod@expand`] for `$NAME` in values.
+//! [`diagnostic`] (a problem at its place), [`effective`], [`mod@expand`] for `$NAME` in values,
+//! [`migrate`](mod@migrate) from older files to the full form,
+//! [`schema`](mod@schema) for editors.
 //!
 //! [`index`] is another kind of file read by the same means: a catalog of templates.
 //!
@@ -25,10 +27,12 @@ mod foreign;
 pub mod index;
 pub mod limits;
 pub mod merge;
+pub mod migrate;
 pub mod near;
 pub mod parse;
 pub mod problem;
 mod read;
+pub mod schema;
 pub mod spec;
 mod units;
 mod yaml;
@@ -38,8 +42,10 @@ pub use effective::Effective;
 pub use expand::expand;
 pub use index::{Index, Listing, Status};
 pub use merge::merge;
+pub use migrate::{Migrated, migrate};
 pub use parse::{Examined, Parsed, examine, parse};
 pub use problem::Problem;
+pub use schema::schema;
 pub use spec::{
     Agent, At, Base, Build, Check, Clearable, Copy, Healthcheck, Metadata, Mode, Network, Place, Probe,
     Resources, Sandbox, Spec,

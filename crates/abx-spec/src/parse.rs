@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Invalid};
 use crate::foreign;
-use crate::limits::{FILE_BYTES, NODES};
+use crate::limits::FILE_BYTES;
 use crate::problem::Problem;
 use crate::read::{self, Reader};
 use crate::spec::{Place, Spec};
@@ -22,7 +22,7 @@ pub struct Parsed {
 /// # Errors
 /// Every fault of the file at once.
 pub fn parse(text: &str, file: &str) -> Result<Parsed, Invalid> {
-    let Examined { spec, faults, warnings } = examine(text, file);
+    let Examined { spec, faults, warnings, .. } = examine(text, file);
     match Invalid::new(faults) {
         Some(invalid) => Err(invalid),
         None => Ok(Parsed { spec, warnings }),
@@ -36,6 +36,8 @@ pub struct Examined {
     pub spec: Spec,
     pub faults: Vec<Diagnostic>,
     pub warnings: Vec<Diagnostic>,
+    /// Whether it has the flat shorthand's shape.
+    pub is_shorthand: bool,
 }
 
 /// [`parse`](fn@parse) for a caller that has faults of its own to add before it gives up.
@@ -48,12 +50,13 @@ pub fn examine(text: &str, file: &str) -> Examined {
     } else {
         spec(text, &mut reader)
     };
+    let is_shorthand = reader.is_shorthand;
     let (faults, warnings) = reader.finish();
-    Examined { spec, faults, warnings }
+    Examined { spec, faults, warnings, is_shorthand }
 }
 
 fn spec(text: &str, reader: &mut Reader<'_>) -> Spec {
-    let (root, found) = yaml::load(text, NODES);
+    let (root, found) = yaml::load(text);
     if let Some(Value::Map(entries)) = root.as_ref().map(|root| &root.value)
         && let Some(what) = foreign::recognise(entries)
         && let Some(first) = entries.first()

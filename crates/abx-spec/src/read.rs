@@ -5,7 +5,7 @@ mod build;
 mod document;
 mod full;
 mod index;
-mod keys;
+pub(crate) mod keys;
 mod older;
 mod reader;
 mod sandbox;
@@ -14,6 +14,7 @@ mod value;
 
 pub(crate) use index::read as read_index;
 pub(crate) use reader::Reader;
+pub(crate) use value::join;
 
 use crate::problem::Problem;
 use crate::spec::Spec;
@@ -30,10 +31,8 @@ pub(crate) fn root(reader: &mut Reader<'_>, root: &Node) -> Spec {
     let base_is =
         |kind: fn(&Value) -> bool| entries.iter().any(|entry| entry.key == "base" && kind(&entry.node.value));
     let is_full =
-        ["metadata", "build", "network", "sandbox", "agent", "healthcheck"].iter().any(|key| has(key))
-            || base_is(|value| matches!(value, Value::Map(_)));
+        keys::FULL_ONLY.iter().any(|key| has(key)) || base_is(|value| matches!(value, Value::Map(_)));
     let is_shorthand = !is_full
-        && (["name", "packages", "files", "entrypoint"].iter().any(|key| has(key))
-            || base_is(|value| matches!(value, Value::Scalar(_))));
+        && (keys::FLAT_ONLY.iter().any(|key| has(key)) || base_is(|value| matches!(value, Value::Scalar(_))));
     if is_shorthand { shorthand::read(reader, root) } else { full::read(reader, root) }
 }

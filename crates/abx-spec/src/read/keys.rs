@@ -1,6 +1,6 @@
 //! The keys of every section.
 
-pub(super) const TOP: &[&str] = &[
+pub(crate) const TOP: &[&str] = &[
     "version",
     "metadata",
     "base",
@@ -12,20 +12,20 @@ pub(super) const TOP: &[&str] = &[
     "agent",
     "healthcheck",
 ];
-pub(super) const METADATA: &[&str] =
+pub(crate) const METADATA: &[&str] =
     &["name", "display_name", "description", "version", "author", "license", "homepage", "tags", "category"];
-pub(super) const BASE: &[&str] = &["image", "from"];
-pub(super) const BUILD: &[&str] = &["apt_install", "pip_install", "npm_install", "env", "run", "copy"];
-pub(super) const COPY: &[&str] = &["src", "dest"];
-pub(super) const RESOURCES: &[&str] = &["cpu", "memory", "disk", "gpu", "timeout", "idle_timeout"];
-pub(super) const NETWORK: &[&str] = &["ports", "public"];
-pub(super) const SANDBOX: &[&str] =
+pub(crate) const BASE: &[&str] = &["image", "from"];
+pub(crate) const BUILD: &[&str] = &["apt_install", "pip_install", "npm_install", "env", "run", "copy"];
+pub(crate) const COPY: &[&str] = &["src", "dest"];
+pub(crate) const RESOURCES: &[&str] = &["cpu", "memory", "disk", "gpu", "timeout", "idle_timeout"];
+pub(crate) const NETWORK: &[&str] = &["ports", "public"];
+pub(crate) const SANDBOX: &[&str] =
     &["mode", "workdir", "user", "shell", "startup_command", "readiness_probe"];
-pub(super) const PROBE: &[&str] = &["type", "port", "command", "interval", "timeout"];
-pub(super) const AGENT: &[&str] = &["description", "triggers", "instructions"];
-pub(super) const HEALTHCHECK: &[&str] = &["command", "interval", "timeout", "retries"];
+pub(crate) const PROBE: &[&str] = &["type", "port", "command", "interval", "timeout"];
+pub(crate) const AGENT: &[&str] = &["description", "triggers", "instructions"];
+pub(crate) const HEALTHCHECK: &[&str] = &["command", "interval", "timeout", "retries"];
 
-pub(super) const SHORTHAND: &[&str] = &[
+pub(crate) const SHORTHAND: &[&str] = &[
     "name",
     "version",
     "description",
@@ -46,8 +46,13 @@ pub(super) const SHORTHAND: &[&str] = &[
     "user",
     "capabilities",
 ];
-pub(super) const PACKAGES: &[&str] = &["pip", "apt", "npm"];
-pub(super) const FILE: &[&str] = &["source", "target"];
+pub(crate) const PACKAGES: &[&str] = &["pip", "apt", "npm"];
+pub(crate) const FILE: &[&str] = &["source", "target"];
+
+/// Keys that only the full form has: one of them tells it.
+pub(crate) const FULL_ONLY: &[&str] = &["metadata", "build", "network", "sandbox", "agent", "healthcheck"];
+/// Keys that only the flat shorthand has.
+pub(crate) const FLAT_ONLY: &[&str] = &["name", "packages", "files", "entrypoint"];
 
 /// The section a key belongs to that is unknown where it stands.
 pub(super) fn home(key: &str, is_shorthand: bool) -> Option<&'static str> {

@@ -13,7 +13,7 @@ pub(crate) struct Reader<'t> {
     lines: Vec<&'t str>,
     faults: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
-    pub(super) is_shorthand: bool,
+    pub(crate) is_shorthand: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -55,7 +55,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The fields of a section. Keys other than `known` are faults; `section` is empty for the top.
-    pub(super) fn fields<'n>(
+    pub(crate) fn fields<'n>(
         &mut self,
         node: &'n Node,
         section: &'static str,
@@ -96,7 +96,7 @@ impl<'t> Reader<'t> {
         self.fault(Problem::UnknownKey { key, section, near, home, instead }, entry.key_span);
     }
 
-    pub(super) fn wrong_type(&mut self, node: &Node, key: &str, wanted: &'static str, hint: Option<String>) {
+    pub(crate) fn wrong_type(&mut self, node: &Node, key: &str, wanted: &'static str, hint: Option<String>) {
         let problem = Problem::WrongType { key: key.to_owned(), wanted, found: node.kind(), hint };
         self.fault(problem, node.span);
     }
@@ -122,14 +122,14 @@ fn map_hint(section: &str, node: &Node) -> Option<String> {
 }
 
 /// The fields of one map.
-pub(super) struct Fields<'n> {
+pub(crate) struct Fields<'n> {
     entries: &'n [Entry],
-    pub(super) span: Span,
+    pub(crate) span: Span,
 }
 
 impl<'n> Fields<'n> {
     /// The value of a key; a `null` counts as absent.
-    pub(super) fn get(&self, key: &str) -> Option<&'n Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         self.entry(key).map(|entry| &entry.node).filter(|node| !node.is_null())
     }
 

@@ -23,7 +23,7 @@ impl Reader<'_> {
     }
 
     /// A string; what YAML reads as something else without quotes is a fault.
-    pub(super) fn text(&mut self, node: &Node, key: &str) -> Option<At<String>> {
+    pub(crate) fn text(&mut self, node: &Node, key: &str) -> Option<At<String>> {
         let scalar = self.scalar(node, key, "a string")?;
         let text = scalar.text.clone();
         if scalar.meaning() != Meaning::Text {
@@ -38,7 +38,7 @@ impl Reader<'_> {
     }
 
     /// A string that may be empty, without its place.
-    pub(super) fn free_text(&mut self, fields: &Fields<'_>, section: &str, key: &str) -> Option<String> {
+    pub(crate) fn free_text(&mut self, fields: &Fields<'_>, section: &str, key: &str) -> Option<String> {
         let node = fields.get(key)?;
         if matches!(&node.value, Value::Scalar(scalar) if !scalar.plain && scalar.text.trim().is_empty()) {
             return Some(String::new());
@@ -94,7 +94,7 @@ impl Reader<'_> {
         inside
     }
 
-    pub(super) fn float(&mut self, node: &Node, key: &str, bounds: RangeInclusive<f64>) -> Option<f64> {
+    pub(crate) fn float(&mut self, node: &Node, key: &str, bounds: RangeInclusive<f64>) -> Option<f64> {
         let scalar = self.scalar(node, key, "a number")?;
         let value = match scalar.meaning() {
             Meaning::Integer(value) => value as f64,
@@ -135,7 +135,7 @@ impl Reader<'_> {
     }
 
     /// The items of a list; a single value instead of one is a fault that shows how to write it.
-    pub(super) fn items<'n>(&mut self, fields: &Fields<'n>, section: &str, key: &str) -> &'n [Node] {
+    pub(crate) fn items<'n>(&mut self, fields: &Fields<'n>, section: &str, key: &str) -> &'n [Node] {
         let Some(node) = fields.get(key) else { return &[] };
         match &node.value {
             Value::List(items) => items,
@@ -182,7 +182,7 @@ impl Reader<'_> {
 }
 
 /// `resources` and `cpu` make `resources.cpu`.
-pub(super) fn join(section: &str, key: &str) -> String {
+pub(crate) fn join(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
 }
 
