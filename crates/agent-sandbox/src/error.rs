@@ -23,16 +23,20 @@ pub enum Error {
     Client(#[from] abx_client::ClientError),
     #[error(transparent)]
     Isolate(#[from] abx_isolate::IsolateError),
+    #[error(transparent)]
+    Vendored(#[from] abx_source::VendoredError),
+    #[error(transparent)]
+    Settings(#[from] crate::settings::SettingsError),
+    #[error("the work was cut short")]
+    Interrupted { source: std::io::Error },
     #[error("the home folder is not known")]
     NoHome,
     #[error("cannot tell where the working directory is")]
     WorkingDirectory { source: std::io::Error },
     #[error("cannot use {}", path.display())]
     State { path: PathBuf, source: std::io::Error },
-    #[error("cannot read {}", path.display())]
-    SettingsUnreadable { path: PathBuf, source: std::io::Error },
-    #[error("settings: {message}")]
-    Settings { message: String, place: Box<Snippet> },
+    #[error("cannot use {}", path.display())]
+    PackageFile { path: PathBuf, source: std::io::Error },
     #[error("--{what} {value} is outside {low} to {high}")]
     OutOfBounds { what: &'static str, value: String, low: String, high: String },
     #[error("host port {port} is asked for twice")]
@@ -45,6 +49,12 @@ pub enum Error {
     BaseImage { image: String, reason: String, hints: Vec<String> },
 }
 
+impl From<abx_source::LockError> for Error {
+    fn from(error: abx_source::LockError) -> Self {
+        Self::Source(error.into())
+    }
+}
+
 impl Error {
     pub(crate) fn working_directory(source: std::io::Error) -> Self {
         Self::WorkingDirectory { source }
@@ -55,23 +65,10 @@ impl Error {
         move |source| Self::State { path, source }
     }
 
-    /// A settings file that does not parse, with the place its error names.
-    pub(crate) fn settings(path: &Path, text: &str, error: &toml::de::Error) -> Self {
-        let start = error.span().map_or(0, |span| span.start).min(text.len());
-        let before = &text[..start];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let place = Snippet {
-            file: path.display().to_string(),
-            line: before.matches('\n').count() + 1,
-            column: text[line_start..start].chars().count() + 1,
-            length: error.span().map_or(1, |span| span.len().max(1)),
-            source: text[line_start..].lines().next().unwrap_or_default().to_owned(),
-            label: String::new(),
-        };
-        Self::Settings {
-            message: error.message().lines().next().unwrap_or_default().to_owned(),
-            place: Box::new(place),
-        }
+    /// A file of a package that cannot be read or written.
+    pub(crate) fn package_file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::PackageFile { path, source }
     }
 
     /// The stage's own error, where one failed.
@@ -84,6 +81,8 @@ impl Error {
             Self::Engine(error) => Some(error),
             Self::Client(error) => Some(error),
             Self::Isolate(error) => Some(error),
+            Self::Vendored(error) => Some(error),
+            Self::Settings(error) => Some(error),
             _ => None,
         }
     }
@@ -97,15 +96,22 @@ fn state_code(error: &std::io::Error) -> Code {
     }
 }
 
+fn file_code(error: &std::io::Error) -> Code {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => Code::FileNotFound,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Code::FilePermission,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Code::FileSize,
+        _ => Code::File,
+    }
+}
+
 impl Fault for Error {
     fn code(&self) -> Code {
         match self {
-            Self::Settings { .. }
-            | Self::SettingsUnreadable { .. }
-            | Self::OutOfBounds { .. }
-            | Self::PortTwice { .. } => Code::SpecInvalid,
+            Self::OutOfBounds { .. } | Self::PortTwice { .. } => Code::SpecInvalid,
             Self::NoLocalTemplate { .. } => Code::TemplateNotFound,
             Self::State { source, .. } => state_code(source),
+            Self::PackageFile { source, .. } => file_code(source),
             Self::BaseImage { .. } => Code::BaseImage,
             _ => self.inner().map_or(Code::CreateFailed, Fault::code),
         }
@@ -118,6 +124,9 @@ impl Fault for Error {
                 vec!["`abx template list` shows what there is; `abx template build` makes one".into()]
             }
             Self::BaseImage { hints, .. } => hints.clone(),
+            Self::PackageFile { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
+                vec!["move it away; what it holds can be put together with the new one afterwards".into()]
+            }
             Self::State { source, .. } => match state_code(source) {
                 Code::FileSize => vec!["free some space, or set ABX_HOME to a larger disk".into()],
                 _ => vec!["set ABX_HOME to a folder you may write".into()],
@@ -127,10 +136,7 @@ impl Fault for Error {
     }
 
     fn snippets(&self) -> Vec<Snippet> {
-        match self {
-            Self::Settings { place, .. } => vec![(**place).clone()],
-            _ => self.inner().map(Fault::snippets).unwrap_or_default(),
-        }
+        self.inner().map(Fault::snippets).unwrap_or_default()
     }
 
     fn details(&self) -> Vec<String> {

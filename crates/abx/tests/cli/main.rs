@@ -6,6 +6,7 @@
 mod command_line;
 mod foreground;
 mod github;
+mod migrate;
 mod sandboxes;
 mod support;
 mod terminal;

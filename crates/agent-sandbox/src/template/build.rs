@@ -18,6 +18,7 @@ pub async fn build(
     let tag = tag.unwrap_or("latest");
     // Before the long work, not after it.
     name.map(|name| abx_source::check_local_name(name, tag)).transpose()?;
+    let _in_use = context.use_store().await?;
     let lineage = super::lineage(context, reference, options, progress).await?;
     let built = build_lineage(context, &lineage, options, progress).await?;
     let name = name.unwrap_or(&built.effective.metadata.name);
@@ -39,7 +40,7 @@ pub(crate) async fn build_lineage(
     // A store whose mode cannot be changed cannot be written to either.
     let _ = context.home.keep_store_private();
     let store = context.store();
-    let base = crate::base_image::base_image(context, &store, &lineage.base, options, progress).await?;
+    let base = crate::base_image::base_image(context, &store, lineage, options, progress).await?;
     let builder = Builder {
         store,
         home: context.home.clone(),

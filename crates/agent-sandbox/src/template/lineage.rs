@@ -4,7 +4,7 @@ use abx_core::Progress;
 use abx_reference::Reference;
 use abx_source::{Lineage, SourceContext};
 
-use crate::{Context, Error, FetchOptions};
+use crate::{Context, Error, FetchOptions, lock};
 
 /// Text to lineage, for a build: the template and its ancestors, fetched where they are not at hand.
 pub(crate) async fn lineage(
@@ -18,10 +18,15 @@ pub(crate) async fn lineage(
         abx_isolate::require_root()?;
     }
     let source = fetch(context, reference, options, progress).await?;
-    Ok(abx_source::resolve(reference, &source)?)
+    let lineage = abx_source::resolve(reference, &source)?;
+    lock::check(reference, &lineage, &source, options, progress)?;
+    if options.frozen {
+        lock::check_base(context, reference, &lineage, &source, options, progress).await?;
+    }
+    Ok(lineage)
 }
 
-/// Has everything on disk that resolving takes.
+/// Has everything on disk that resolving takes, as it is locked where there is a lock.
 pub(crate) async fn fetch(
     context: &Context,
     reference: &str,
@@ -29,5 +34,6 @@ pub(crate) async fn fetch(
     progress: &dyn Progress,
 ) -> Result<SourceContext, Error> {
     let settings = crate::github::settings(context, options);
-    Ok(abx_source::fetch(reference, &context.source(), &settings, progress).await?)
+    let source = lock::hold(context, reference, &settings, progress).await?;
+    Ok(abx_source::fetch(reference, &source, &settings, progress).await?)
 }

@@ -18,6 +18,8 @@ pub struct Resolved {
     /// As it was asked for; absent where the default branch was.
     #[serde(rename = "ref")]
     pub git_ref: Option<String>,
+    /// The git tag that a range or `latest` has chosen.
+    pub tag: Option<String>,
     pub commit: Option<String>,
     /// Of the package's content, or of the image.
     pub digest: Option<String>,
@@ -32,9 +34,19 @@ pub async fn resolve(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Resolved, Error> {
+    let _in_use = context.use_store().await?;
     let parsed = Reference::parse(reference).map_err(abx_source::SourceError::from)?;
     let settings = crate::github::settings(context, options);
-    let source = abx_source::fetch_leaf(&parsed, &context.source(), &settings, progress).await?;
+    let source = match options.frozen {
+        true => {
+            let source = super::fetch(context, reference, options, progress).await?;
+            let lineage = abx_source::resolve(reference, &source)?;
+            crate::lock::check(reference, &lineage, &source, options, progress)?;
+            source
+        }
+        false => crate::lock::hold(context, reference, &settings, progress).await?,
+    };
+    let source = abx_source::fetch_leaf(&parsed, &source, &settings, progress).await?;
     let leaf = abx_source::leaf(&parsed, &source)?;
     let digest = leaf.as_ref().map(abx_source::Package::digest).transpose()?;
     let mut resolved = Resolved {
@@ -43,6 +55,7 @@ pub async fn resolve(
         repo: None,
         subdir: None,
         git_ref: None,
+        tag: None,
         commit: None,
         digest,
         canonical: parsed.to_string(),
@@ -55,6 +68,7 @@ pub async fn resolve(
             resolved.subdir = github.subdirectory().map(str::to_owned);
             resolved.git_ref = github.git_ref().map(ToString::to_string);
             if let Some(checkout) = source.checkouts.iter().find(|checkout| checkout.serves(github)) {
+                resolved.tag = checkout.chosen.clone();
                 resolved.commit = Some(checkout.commit.clone());
                 resolved.canonical = github.at(&checkout.commit).to_string();
             }

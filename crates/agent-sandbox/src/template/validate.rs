@@ -14,6 +14,9 @@ pub async fn validate(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<abx_source::Report, Error> {
+    let _in_use = context.use_store().await?;
     let source = super::fetch(context, reference, options, progress).await?;
-    Ok(abx_source::validate(reference, &source)?)
+    let report = abx_source::validate(reference, &source)?;
+    crate::lock::check(reference, &report.lineage, &source, options, progress)?;
+    Ok(report)
 }

@@ -3,14 +3,20 @@
 mod build;
 mod export;
 mod list;
+mod migrate;
 mod resolve;
+mod schema;
 mod validate;
+mod vendor;
 
 pub(crate) use build::BuildArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use list::ListArgs;
+pub(crate) use migrate::MigrateArgs;
 pub(crate) use resolve::ResolveArgs;
+pub(crate) use schema::SchemaArgs;
 pub(crate) use validate::ValidateArgs;
+pub(crate) use vendor::VendorArgs;
 
 use clap::{Args, Subcommand};
 
@@ -29,5 +35,8 @@ pub(crate) enum TemplateCommand {
     Resolve(ResolveArgs),
     Build(BuildArgs),
     List(ListArgs),
+    Migrate(MigrateArgs),
+    Schema(SchemaArgs),
     Export(ExportArgs),
+    Vendor(VendorArgs),
 }

@@ -19,4 +19,5 @@ pub(crate) struct ResolveArgs {
 const RESOLVE_EXAMPLES: &str = "\
 Examples:
   abx template resolve python-base
-  abx template resolve owner/repo//sub/folder@v1.0 --json";
+  abx template resolve owner/repo//sub/folder@v1.0 --json
+  abx template resolve owner/repo@^1.2 --offline";

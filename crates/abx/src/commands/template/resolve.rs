@@ -31,6 +31,7 @@ fn resolved_fields(resolved: &Resolved) -> Table {
     field("repo", resolved.repo.as_deref());
     field("subdir", resolved.subdir.as_deref());
     field("ref", resolved.git_ref.as_deref());
+    field("tag", resolved.tag.as_deref());
     field("commit", resolved.commit.as_deref());
     field("digest", resolved.digest.as_deref());
     field("canonical", Some(&resolved.canonical));
