@@ -63,6 +63,28 @@ pub async fn bootstrap(
     }
 }
 
+/// What the archive has of `release` now: what [`bootstrap()`] would make an image of, without making it. Fetches
+/// release files and package lists; offline those that the last bootstrap kept.
+pub async fn survey(
+    release: &Release,
+    settings: &BootstrapSettings,
+    progress: &dyn Progress,
+) -> Result<Survey, DebianError> {
+    let bootstrap = Bootstrap::new(release, settings, progress)?;
+    let plan = bootstrap.plan(bootstrap.suites().await?).await?;
+    Ok(Survey { release: release.to_string(), date: plan.newest(), packages: plan.packages() })
+}
+
+/// One state of a release in the archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey {
+    pub release: String,
+    /// The date of the newest of its signed release files.
+    pub date: String,
+    /// `name=version`, by name.
+    pub packages: Vec<String>,
+}
+
 /// What every stage of one bootstrap shares.
 pub(crate) struct Bootstrap<'a> {
     release: &'a Release,
@@ -247,11 +269,7 @@ impl<'a> Bootstrap<'a> {
     }
 
     fn origin(&self, plan: &Plan) -> Origin {
-        let newest = plan.suites.iter().max_by_key(|suite| suite.release_file.date);
-        let date = newest.map(|suite| suite.release_file.date_text.clone()).unwrap_or_default();
-        let packages =
-            plan.packages.iter().map(|package| format!("{}={}", package.name, package.version)).collect();
-        Origin::Archive { release: self.release.to_string(), date, packages }
+        Origin::Archive { release: self.release.to_string(), date: plan.newest(), packages: plan.packages() }
     }
 
     fn remember(&self, suites: Vec<KeptSuite>, image: &Image) -> Result<(), DebianError> {
@@ -267,6 +285,17 @@ impl Plan {
     /// The date of the release itself: that of its last point release.
     fn date(&self) -> u64 {
         self.suites.first().map_or(0, |suite| suite.release_file.date)
+    }
+
+    /// The date of the newest release file, as that has it.
+    fn newest(&self) -> String {
+        let newest = self.suites.iter().max_by_key(|suite| suite.release_file.date);
+        newest.map(|suite| suite.release_file.date_text.clone()).unwrap_or_default()
+    }
+
+    /// `name=version`, by name.
+    fn packages(&self) -> Vec<String> {
+        self.packages.iter().map(|package| format!("{}={}", package.name, package.version)).collect()
     }
 }
 

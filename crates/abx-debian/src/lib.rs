@@ -47,7 +47,7 @@ mod version;
 #[cfg(test)]
 mod tests;
 
-pub use bootstrap::bootstrap;
+pub use bootstrap::{Survey, bootstrap, survey};
 pub use digest::Checksum;
 pub use error::DebianError;
 pub use mirrors::mirrors_from_apt;

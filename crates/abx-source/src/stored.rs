@@ -17,6 +17,13 @@ pub(crate) fn tags(home: &Home, name: &str) -> Vec<String> {
     entries(&home.store("names").join(name))
 }
 
+/// The digest of the image that a name and tag stand for.
+pub(crate) fn image(home: &Home, name: &str, tag: &str) -> Option<String> {
+    let path = home.store("names").join(name).join(tag.replace('+', "%2B"));
+    let id = std::fs::read_to_string(path).ok()?;
+    Some(format!("sha256:{}", id.trim()))
+}
+
 /// All names.
 pub(crate) fn names(home: &Home) -> Vec<String> {
     entries(&home.store("names"))

@@ -1,7 +1,12 @@
 //! The image at the bottom of a lineage: from its registry, else from the distribution's own archive.
 //!
 //! Once it is in the store it is used as it is, so that creating and building need no network; building with
-//! `no_cache` takes a fresh one. Which image a name stood for is kept in `store/bases/<name>.json`.
+//! `no_cache` takes a fresh one. Which image a name stood for is kept in `store/bases/<name>`. Where a lock says which
+//! image it is, [`locked`] takes that one.
+
+mod locked;
+mod state;
+mod vendored;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +16,9 @@ use abx_core::{Event, Progress};
 use abx_debian::release::Release;
 use abx_debian::settings::{BootstrapSettings, DEFAULT_MAX_AGE};
 use abx_image::{Image, ImageId, ImageStore, Origin, Platform};
-use abx_source::BaseImage;
+use abx_source::{BaseImage, Lineage};
+pub(crate) use locked::drift;
+pub(crate) use state::{current, known_state};
 
 use crate::{Context, Error, FetchOptions};
 
@@ -19,12 +26,16 @@ use crate::{Context, Error, FetchOptions};
 pub(crate) async fn base_image(
     context: &Context,
     store: &ImageStore,
-    base: &BaseImage,
+    lineage: &Lineage,
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
-    match base {
-        BaseImage::Image { name, .. } => named(context, store, name, options, progress).await,
+    match &lineage.base {
+        BaseImage::Image { name, .. } => match &lineage.locked {
+            Some(base) => locked::image(context, store, base, options, progress).await,
+            None => named(context, store, name, options, progress).await,
+        },
+        BaseImage::Vendored { vendored, .. } => vendored::image(context, store, vendored, progress).await,
         BaseImage::Stored { name, tag, .. } => {
             let missing = || Error::NoLocalTemplate { name: name.clone(), tag: tag.clone() };
             let id = store.lookup(name, tag)?.ok_or_else(missing)?;
@@ -76,11 +87,7 @@ async fn fetch(
     let release = abx_debian::release_of(name);
     if options.offline {
         let Some(release) = release else {
-            return Err(Error::BaseImage {
-                image: name.to_owned(),
-                reason: "it is not in the store, and --offline keeps to this machine".into(),
-                hints: vec!["run once without --offline".into()],
-            });
+            return Err(offline(name));
         };
         return bootstrap(context, &release, options, progress).await;
     }
@@ -106,7 +113,20 @@ async fn bootstrap(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
-    let settings = BootstrapSettings {
+    let settings = bootstrap_settings(context, options);
+    Ok(abx_debian::bootstrap(release, &settings, progress).await?)
+}
+
+fn offline(name: &str) -> Error {
+    Error::BaseImage {
+        image: name.to_owned(),
+        reason: "it is not in the store, and --offline keeps to this machine".into(),
+        hints: vec!["run once without --offline".into()],
+    }
+}
+
+fn bootstrap_settings(context: &Context, options: &FetchOptions) -> BootstrapSettings {
+    BootstrapSettings {
         home: context.home.clone(),
         host: context.host.clone(),
         default_mirror: context.settings.debian_mirror.clone(),
@@ -115,8 +135,7 @@ async fn bootstrap(
         // Asked for a fresh one: whether it has changed is looked up now.
         max_age: if options.no_cache { Duration::ZERO } else { DEFAULT_MAX_AGE },
         helper: context.exe.clone(),
-    };
-    Ok(abx_debian::bootstrap(release, &settings, progress).await?)
+    }
 }
 
 fn known(context: &Context, store: &ImageStore, name: &str) -> Result<Option<Image>, Error> {

@@ -3,9 +3,10 @@
 use abx_core::Progress;
 
 use super::client::client;
+use super::endpoint::Endpoint;
 use super::pull::locate;
 use super::{Platform, RegistryName, RegistrySettings};
-use crate::{Digest, ImageError};
+use crate::{Digest, ImageError, oci};
 
 /// The digest that `name` stands for in its registry now: of its index where it has one, so that it holds on every
 /// platform. `platform` has to be among those that are offered.
@@ -21,4 +22,41 @@ pub async fn lookup(
     let parsed = RegistryName::parse(name)?;
     let (_, found) = locate(&client(settings)?, &parsed, platform, settings, progress).await?;
     Ok(found.digest)
+}
+
+/// What a name stands for, and what is written on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// Of the index where there is one.
+    pub digest: Digest,
+    /// Of the image for the platform.
+    pub annotations: Vec<(String, String)>,
+}
+
+/// [`lookup`] with the annotations of the image.
+pub async fn describe(
+    name: &RegistryName,
+    platform: &Platform,
+    settings: &RegistrySettings,
+    progress: &dyn Progress,
+) -> Result<Described, ImageError> {
+    let (_, found) = locate(&client(settings)?, name, platform, settings, progress).await?;
+    Ok(Described { digest: found.digest, annotations: found.annotations })
+}
+
+/// The digest that `name` stands for, as its registry says: one question without an answer's body, where the
+/// registry knows how to answer it.
+pub async fn digest(name: &RegistryName, settings: &RegistrySettings) -> Result<Digest, ImageError> {
+    let endpoint = Endpoint::for_pull(&client(settings)?, name, settings)?;
+    let path = format!("manifests/{}", name.wanted());
+    let Some(headers) = endpoint.head(&path, oci::MANIFESTS).await? else {
+        let (host, subject) = (endpoint.host().to_owned(), format!("{}/{path}", name.repository()));
+        return Err(ImageError::NotFound { host, subject });
+    };
+    let named = headers.get("docker-content-digest").and_then(|value| value.to_str().ok());
+    if let Some(digest) = named.and_then(Digest::parse) {
+        return Ok(digest);
+    }
+    let (_, body) = endpoint.read(&path, oci::MANIFESTS).await?;
+    Ok(Digest::of(&body))
 }

@@ -18,7 +18,7 @@ pub async fn build(
     let tag = tag.unwrap_or("latest");
     // Before the long work, not after it.
     name.map(|name| abx_source::check_local_name(name, tag)).transpose()?;
-    let _in_use = context.use_store().await?;
+    let _in_use = context.use_store().await;
     let lineage = super::lineage(context, reference, options, progress).await?;
     let built = build_lineage(context, &lineage, options, progress).await?;
     let name = name.unwrap_or(&built.effective.metadata.name);

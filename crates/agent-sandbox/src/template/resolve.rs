@@ -34,7 +34,7 @@ pub async fn resolve(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Resolved, Error> {
-    let _in_use = context.use_store().await?;
+    let _in_use = context.use_store().await;
     let parsed = Reference::parse(reference).map_err(abx_source::SourceError::from)?;
     let settings = crate::github::settings(context, options);
     let source = match options.frozen {

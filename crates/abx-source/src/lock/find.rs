@@ -1,0 +1,97 @@
+//! The lock that holds for a reference.
+//!
+//! That of a directory lies in it. That of anything else is the `template.lock` of the working directory, if it is of
+//! the very reference that is asked for; else the one that a fetched package has beside its `template.yaml`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use abx_reference::Reference;
+
+use super::{FILE, HERE, Lock, LockError};
+use crate::{Package, PackageRoot, SourceContext};
+
+/// A list of packages has some thousand lines.
+const BYTES: u64 = 4 << 20;
+
+/// A lock, and where it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundLock {
+    pub lock: Lock,
+    /// As the user knows it.
+    pub file: String,
+    /// Whether it is one of the working directory that belongs to a reference elsewhere.
+    pub is_apart: bool,
+}
+
+/// Where the lock of a reference is to be, and of which top.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockPlace {
+    pub path: PathBuf,
+    /// As the user knows it.
+    pub display: String,
+    /// How the template itself is called in it.
+    pub top: String,
+}
+
+/// The lock of the working directory for a reference that is no directory.
+///
+/// # Errors
+/// What is there is no lock this program reads.
+pub fn of_reference(reference: &Reference, context: &SourceContext) -> Result<Option<FoundLock>, LockError> {
+    if matches!(reference, Reference::Local(_)) {
+        return Ok(None);
+    }
+    let place = LockPlace::of_reference(reference, context);
+    let found = read(&place.path, &place.display)?.filter(|lock| lock.top() == place.top);
+    Ok(found.map(|lock| FoundLock { lock, file: place.display, is_apart: true }))
+}
+
+/// The lock that lies beside a package's file.
+///
+/// # Errors
+/// What is there is no lock this program reads.
+pub fn of_package(package: &Package) -> Result<Option<FoundLock>, LockError> {
+    let Some(place) = LockPlace::of_package(package) else { return Ok(None) };
+    let found = read(&place.path, &place.display)?.filter(|lock| lock.top() == HERE);
+    Ok(found.map(|lock| FoundLock { lock, file: place.display, is_apart: false }))
+}
+
+impl LockPlace {
+    /// Of what is no directory.
+    pub fn of_reference(reference: &Reference, context: &SourceContext) -> Self {
+        Self { path: context.cwd.join(FILE), display: FILE.to_owned(), top: reference.to_string() }
+    }
+
+    /// Beside a package's file; `None` where its files are in no directory.
+    pub fn of_package(package: &Package) -> Option<Self> {
+        let PackageRoot::Dir(root) = &package.root else { return None };
+        let display = format!("{}/{FILE}", package.display.trim_end_matches('/'));
+        Some(Self { path: root.join(FILE), display, top: HERE.to_owned() })
+    }
+}
+
+/// Reads a lock file; `None` where there is none.
+///
+/// # Errors
+/// It cannot be read, or is no lock.
+pub fn read(path: &Path, display: &str) -> Result<Option<Lock>, LockError> {
+    // Opening anything but a file might wait for ever.
+    match path.metadata() {
+        Ok(metadata) if metadata.is_file() => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(LockError::io("read", path)(error)),
+        _ => return Ok(None),
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(LockError::io("read", path))?;
+    let text = if bytes.len() as u64 > BYTES { None } else { String::from_utf8(bytes).ok() };
+    match text {
+        Some(text) => Lock::parse(&text, display).map(Some),
+        None => Err(LockError::io("read", path)(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is no text, or longer than any lock",
+        ))),
+    }
+}

@@ -1,0 +1,305 @@
+//! The form of the file, and what differs between two states.
+
+use abx_core::Fault;
+
+use super::*;
+use crate::BaseImage;
+
+const COMMIT: &str = "1111111111111111111111111111111111111111";
+
+fn digest(letter: char) -> String {
+    format!("sha256:{}", letter.to_string().repeat(64))
+}
+
+fn template(reference: &str, kind: LockedKind) -> LockedTemplate {
+    LockedTemplate {
+        reference: reference.to_owned(),
+        kind,
+        name: "name".to_owned(),
+        tag: None,
+        source: None,
+        commit: None,
+        digest: Some(digest('a')),
+    }
+}
+
+/// `.`, a repository's template, a directory of that, a built-in, an image of a registry.
+fn lock() -> Lock {
+    Lock {
+        templates: vec![
+            LockedTemplate { digest: None, ..template(HERE, LockedKind::Directory) },
+            LockedTemplate {
+                tag: Some("v1.2.0".to_owned()),
+                commit: Some(COMMIT.to_owned()),
+                ..template("o/r//t@^1", LockedKind::Github)
+            },
+            template("../base", LockedKind::Directory),
+            LockedTemplate { tag: Some("1.0.0".to_owned()), ..template("base", LockedKind::BuiltIn) },
+        ],
+        base: Some(LockedBase::Registry { image: "debian:12".to_owned(), digest: digest('b') }),
+    }
+}
+
+fn archive(packages: &[&str]) -> LockedArchive {
+    LockedArchive {
+        image: "debian:bookworm-slim".to_owned(),
+        release: "bookworm-slim".to_owned(),
+        snapshot: "Sat, 10 Jan 2026 09:58:09 UTC".to_owned(),
+        platform: "linux/amd64".to_owned(),
+        packages: packages.iter().map(|&package| package.to_owned()).collect(),
+    }
+}
+
+fn image(name: &str) -> BaseImage {
+    BaseImage::Image { name: name.to_owned(), place: None }
+}
+
+#[test]
+fn the_file_reads_as_people_expect() {
+    let text = lock().to_string();
+    let expected = format!(
+        "\
+# What this template and everything it inherits from came to.
+# Written by `abx template lock`; commit it together with the template.
+version = 1
+
+[[template]]
+reference = \".\"
+kind = \"directory\"
+name = \"name\"
+parent = \"o/r//t@^1\"
+
+[[template]]
+reference = \"o/r//t@^1\"
+kind = \"github\"
+name = \"name\"
+tag = \"v1.2.0\"
+commit = \"{COMMIT}\"
+digest = \"{a}\"
+parent = \"../base\"
+
+[[template]]
+reference = \"../base\"
+kind = \"directory\"
+name = \"name\"
+digest = \"{a}\"
+parent = \"base\"
+
+[[template]]
+reference = \"base\"
+kind = \"built-in\"
+name = \"name\"
+tag = \"1.0.0\"
+digest = \"{a}\"
+
+[base]
+image = \"debian:12\"
+digest = \"{b}\"
+",
+        a = digest('a'),
+        b = digest('b')
+    );
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn an_archive_has_a_package_a_line() {
+    let mut lock = lock();
+    lock.base = Some(LockedBase::Archive(archive(&["apt=2.6.1", "bash=5.2.15-2+b7"])));
+    let text = lock.to_string();
+    assert!(
+        text.ends_with(
+            "
+[base]
+image = \"debian:bookworm-slim\"
+release = \"bookworm-slim\"
+snapshot = \"Sat, 10 Jan 2026 09:58:09 UTC\"
+platform = \"linux/amd64\"
+packages = [
+  \"apt=2.6.1\",
+  \"bash=5.2.15-2+b7\",
+]
+"
+        ),
+        "{text}"
+    );
+    assert_eq!(Lock::parse(&text, "f").expect("it parses"), lock);
+}
+
+/// Numbers that look like chance and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn throw(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+
+    fn word(&mut self) -> String {
+        let letters: Vec<char> = "ab/@^~:.\"\\'#=[]{}é数 ".chars().collect();
+        (0..=self.throw(12)).map(|_| letters[self.throw(letters.len())]).collect()
+    }
+
+    fn digits(&mut self, length: usize) -> String {
+        (0..length).map(|_| char::from(b"0123456789abcdef"[self.throw(16)])).collect()
+    }
+
+    fn lock(&mut self) -> Lock {
+        let templates = (0..=self.throw(4)).map(|_| self.template()).collect();
+        let base = match self.throw(3) {
+            0 => None,
+            1 => Some(LockedBase::Registry {
+                image: self.word(),
+                digest: format!("sha256:{}", self.digits(64)),
+            }),
+            _ => {
+                let mut packages: Vec<_> =
+                    (0..self.throw(5)).map(|_| format!("p{}={}", self.throw(99), self.word())).collect();
+                packages.sort_unstable();
+                packages.dedup();
+                let image = self.word();
+                Some(LockedBase::Archive(LockedArchive { image, packages, ..archive(&[]) }))
+            }
+        };
+        Lock { templates, base }
+    }
+
+    fn template(&mut self) -> LockedTemplate {
+        let kinds = [LockedKind::Directory, LockedKind::Github, LockedKind::BuiltIn, LockedKind::Local];
+        LockedTemplate {
+            reference: self.word(),
+            kind: kinds[self.throw(4)],
+            name: self.word(),
+            tag: Some(self.word()),
+            source: (self.throw(2) == 0).then(|| self.word()),
+            commit: Some(self.digits(40)),
+            digest: Some(format!("sha256:{}", self.digits(64))),
+        }
+    }
+}
+
+#[test]
+fn whatever_is_written_reads_back_and_is_written_the_same() {
+    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    for _ in 0..500 {
+        let lock = dice.lock();
+        let text = lock.to_string();
+        let read = Lock::parse(&text, "template.lock").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(read, lock, "{text}");
+        assert_eq!(read.to_string(), text);
+    }
+}
+
+#[test]
+fn what_nobody_would_write_is_refused_with_its_place() {
+    let good = lock().to_string();
+    for (from, to, place, message) in [
+        ("version = 1", "version = 0", (3, 11), "there is no version 0"),
+        ("version = 1", "version = \"1\"", (3, 11), "invalid type"),
+        ("version = 1\n", "", (1, 1), "missing field `version`"),
+        ("kind = \"github\"", "kind = \"gitlab\"", (13, 8), "there is no kind `gitlab`, but directory, github"),
+        ("kind = \"github\"", "kin = \"github\"", (13, 1), "unknown field `kin`"),
+        ("kind = \"github\"\n", "", (11, 1), "missing field `kind`"),
+        (COMMIT, "HEAD", (16, 10), "a commit has forty digits"),
+        ("sha256:aaaa", "sha256:aaa", (17, 10), "a digest is `sha256:` and 64 digits"),
+        ("parent = \"../base\"", "parent = \"../other\"", (21, 13), "`../base` is not the parent"),
+        ("tag = \"1.0.0\"\n", "", (27, 1), "a built-in template has a `tag`"),
+        ("tag = \"1.0.0\"", "tag = \"1\\n0\"", (31, 7), "it has a control character"),
+        ("tag = \"1.0.0\"", "tag = \"\"", (31, 7), "it is empty"),
+        ("image = \"debian:12\"", "image = \"debian:12\"\nrelease = \"x\"", (36, 11), "and nothing else"),
+        ("[base]", "[base]\nimage = \"a\"", (36, 1), "duplicate key"),
+        ("[base]", "[bass]", (34, 2), "unknown field `bass`"),
+        ("[base]", "[base", (34, 6), ""),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let error = Lock::parse(&text, "template.lock").expect_err(to);
+        let snippet = error.snippets().into_iter().next().unwrap_or_else(|| panic!("{error}"));
+        assert_eq!(error.code().as_str(), "E2004");
+        assert!(error.to_string().contains(message), "{from} → {to}: {error}");
+        assert_eq!((snippet.line, snippet.column), place, "{from} → {to}: {error}");
+    }
+    for text in ["", "version = 1\n", "version = 1\n[base]\nimage = \"a\"\n", "\u{0}", "version = 1\nversion = 1"] {
+        let error = Lock::parse(text, "template.lock").expect_err(text);
+        assert_eq!((error.code().as_str(), error.snippets().len()), ("E2004", 1), "{text:?}: {error}");
+    }
+}
+
+#[test]
+fn a_newer_version_is_refused_by_its_number_whatever_else_it_has() {
+    let error = Lock::parse("version = 2\n[[sandbox]]\nx = 1\n", "template.lock").expect_err("newer");
+    assert_eq!(error.to_string(), "template.lock has version 2, and this program reads version 1");
+}
+
+#[test]
+fn drift_names_what_differs_and_stops_at_another_parent() {
+    let change = |index: usize, change: &dyn Fn(&mut LockedTemplate)| {
+        let mut templates = lock().templates;
+        change(&mut templates[index]);
+        templates
+    };
+    for (templates, base, expected) in [
+        (lock().templates, "debian:12", ""),
+        (lock().templates, "debian:13", "the base image: locked `debian:12`, found `debian:13`"),
+        (
+            change(2, &|template| template.digest = Some(digest('c'))),
+            "debian:12",
+            "`../base`: locked sha256:aaaaaaaaaaaa, found sha256:cccccccccccc",
+        ),
+        (
+            change(3, &|template| {
+                template.digest = Some(digest('c'));
+                template.tag = Some("1.1.0".to_owned());
+            }),
+            "debian:12",
+            "`base`: locked 1.0.0 (sha256:aaaaaaaaaaaa), found 1.1.0 (sha256:cccccccccccc)",
+        ),
+        (
+            change(1, &|template| template.commit = Some("2".repeat(40))),
+            "debian:12",
+            "`o/r//t@^1`: locked v1.2.0 (111111111111), found v1.2.0 (222222222222)",
+        ),
+        (
+            change(2, &|template| template.reference = "../new".to_owned()),
+            "debian:13",
+            "the parent of `o/r//t@^1`: locked `../base`, found `../new`",
+        ),
+        (
+            lock().templates[..3].to_vec(),
+            "debian:12",
+            "the parent of `../base`: locked `base`, found no parent",
+        ),
+        // The same content from elsewhere: a built-in that is a release of the official repository by now.
+        (change(3, &|template| template.kind = LockedKind::Github), "debian:12", ""),
+    ] {
+        let drift = lock().drift(&templates, &image(base), "template.lock").expect("no lie");
+        let drift: Vec<String> = drift.iter().map(ToString::to_string).collect();
+        assert_eq!(drift.join("; "), expected);
+    }
+}
+
+#[test]
+fn another_content_at_the_same_commit_is_a_lie() {
+    let mut templates = lock().templates;
+    templates[1].digest = Some(digest('c'));
+    let error = lock().drift(&templates, &image("debian:12"), "template.lock").expect_err("a lie");
+    assert_eq!(error.code().as_str(), "E5022");
+}
+
+#[test]
+fn an_archive_that_moved_on_says_in_which_packages() {
+    let locked = archive(&["a=1", "b=1", "c=1"]);
+    for (packages, expected) in [
+        (&["a=1", "b=1", "c=1"][..], None),
+        (&["a=1", "b=2", "c=1"], Some("b 1 → 2")),
+        (&["a=1", "b=1"], Some("c 1 gone")),
+        (&["a=1", "b=1", "c=1", "d=1"], Some("d 1 new")),
+        (&["a=2", "b=2", "c=2", "d=1", "e=1", "f=1"], Some("a 1 → 2, b 1 → 2, c 1 → 2, d 1 new, e 1 new and 1 more")),
+    ] {
+        assert_eq!(locked.changes(&archive(packages)).as_deref(), expected, "{packages:?}");
+    }
+    let elsewhere = LockedArchive { platform: "linux/arm64".to_owned(), ..locked.clone() };
+    assert_eq!(locked.changes(&elsewhere).as_deref(), Some("bookworm-slim for linux/arm64"));
+}
