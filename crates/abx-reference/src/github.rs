@@ -68,6 +68,24 @@ impl Github {
         })
     }
 
+    /// The other ways to tell ref and directory apart in an address such as `…/tree/feature/x/sub`: the first
+    /// components of the sub-directory belong to the ref, one more each time.
+    pub fn longer_refs(&self) -> impl Iterator<Item = Self> {
+        let name = match &self.git_ref {
+            Some(GitRef::Name(name)) => Some(name),
+            _ => None,
+        };
+        let path = self.subdirectory.as_deref().unwrap_or_default();
+        let ends = path.match_indices('/').map(|(at, _)| at).chain((!path.is_empty()).then_some(path.len()));
+        name.into_iter().flat_map(move |name| {
+            ends.clone().map(move |end| {
+                let subdirectory = path.get(end + 1..).map(str::to_owned);
+                let git_ref = Some(GitRef::Name(format!("{name}/{}", &path[..end])));
+                Self { subdirectory, git_ref, ..self.clone() }
+            })
+        })
+    }
+
     /// `None` where the text has another form.
     pub(crate) fn recognise(text: &str) -> Result<Option<Self>, Reason> {
         if let Some(rest) = text.strip_prefix("git@github.com:").or(text.strip_prefix("github:")) {

@@ -162,6 +162,21 @@ fn owner_and_repository_compare_without_case() {
 }
 
 #[test]
+fn an_address_can_be_told_apart_in_other_ways() {
+    for (text, expected) in [
+        ("https://github.com/o/r/tree/a/b/c/d", "o/r//c/d@a/b o/r//d@a/b/c o/r@a/b/c/d"),
+        ("https://github.com/o/r/tree/a/b", "o/r@a/b"),
+        ("https://github.com/o/r/tree/a", ""),
+        ("o/r//sub", ""),
+        ("o/r//sub@^1", ""),
+    ] {
+        let Ok(Reference::Github(github)) = Reference::parse(text) else { panic!("{text}") };
+        let longer: Vec<String> = github.longer_refs().map(|longer| longer.to_string()).collect();
+        assert_eq!(longer.join(" "), expected, "{text}");
+    }
+}
+
+#[test]
 fn any_text_is_parsed_or_refused_and_prints_back() {
     let pieces = [
         "a",

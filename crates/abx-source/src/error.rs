@@ -7,7 +7,11 @@ use abx_core::{Code, Fault, Snippet};
 use abx_reference::{Github, ReferenceError};
 use abx_spec::Invalid;
 
+use crate::archive::ArchiveFault;
 use crate::github::GithubError;
+use crate::local_archive;
+use crate::vendored::VendoredError;
+use crate::lock::LockError;
 
 /// Why a reference came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +21,9 @@ pub enum SourceError {
     Reference(#[from] ReferenceError),
     /// No template of this name; `near` are names like it, `beside` a directory of the same name.
     #[error("there is no template called `{name}`")]
-    UnknownName { name: String, near: Vec<String>, beside: Option<String> },
+    UnknownName { name: String, near: Vec<String>, beside: Option<String>, catalog: Catalogue },
+    #[error("`{text}` cannot be the official repository")]
+    OfficialMalformed { text: String },
     #[error("`{name}` has no version `{selector}`")]
     NoVersion { name: String, selector: String, available: Vec<String> },
     /// An image has the name, but nothing was kept of its template.
@@ -49,15 +55,30 @@ pub enum SourceError {
         error: Box<GithubError>,
         beside: Option<String>,
     },
-    #[error("`{reference}` leads out of the repository of `{child}`")]
+    /// It is an archive, and nobody has unpacked it: see [`fetch`](crate::fetch()).
+    #[error("`{display}` has not been unpacked")]
+    NotUnpacked { file: PathBuf, display: String },
+    #[error("cannot use `{display}`: {fault}")]
+    Archive {
+        display: String,
+        #[source]
+        fault: ArchiveFault,
+    },
+    #[error("cannot use `{display}`: {error}")]
+    Vendored {
+        display: String,
+        #[source]
+        error: Box<VendoredError>,
+    },
+    #[error("`{reference}` leads out of the repository or archive of `{child}`")]
     LeavesRepository { reference: String, child: String },
-    #[error("`{display}` is an archive, and this version reads directories only")]
-    Archive { display: String },
     #[error("the built-in template cannot inherit from the directory `{reference}`")]
     DirectoryFromBuiltin { reference: String },
     /// The file of a package means nothing.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    #[error(transparent)]
+    Lock(#[from] LockError),
     #[error("templates inherit from each other in a circle: {}", .path.join(" → "))]
     Cycle { path: Vec<String> },
     #[error("more than {limit} templates inherit from each other: {}", .path.join(" → "))]
@@ -73,6 +94,29 @@ pub enum SourceError {
     },
 }
 
+/// What the catalog has said to a name that is unknown else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Catalogue {
+    /// Nobody has asked it: see [`fetch`](crate::fetch).
+    Unasked,
+    /// It has no such name.
+    Asked,
+    /// It could not be asked, and why.
+    Failed(String),
+}
+
+/// What resolving goes on with once it is at hand.
+pub(crate) enum Wanted {
+    Repository(Github),
+    /// The index of templates.
+    Catalog,
+    /// A file as resolving came to it, and as the user knows it.
+    Archive {
+        file: PathBuf,
+        display: String,
+    },
+}
+
 impl SourceError {
     pub(crate) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -80,9 +124,13 @@ impl SourceError {
     }
 
     /// What has to be fetched before this goes on.
-    pub(crate) fn wanted(&self) -> Option<&Github> {
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
         match self {
-            Self::NotFetched { reference } => Some(reference),
+            Self::NotFetched { reference } => Some(Wanted::Repository((**reference).clone())),
+            Self::UnknownName { catalog: Catalogue::Unasked, .. } => Some(Wanted::Catalog),
+            Self::NotUnpacked { file, display } => {
+                Some(Wanted::Archive { file: file.clone(), display: display.clone() })
+            }
             Self::Ancestor { error, .. } => error.wanted(),
             _ => None,
         }
@@ -116,8 +164,10 @@ impl Fault for SourceError {
             | Self::NoDirectory { .. }
             | Self::NotDirectory { .. }
             | Self::NoTemplate { .. }
-            | Self::NoHome { .. }
-            | Self::Archive { .. } => Code::TemplateNotFound,
+            | Self::NoHome { .. } => Code::TemplateNotFound,
+            Self::NotUnpacked { .. } => Code::File,
+            Self::Archive { fault, .. } => fault.code(),
+            Self::Vendored { error, .. } => error.code(),
             Self::NotFetched { .. } => Code::Offline,
             Self::Github { error, .. } => error.code(),
             Self::NoVersion { .. } => Code::NoVersion,
@@ -126,8 +176,10 @@ impl Fault for SourceError {
             | Self::Dockerfile { .. }
             | Self::NotText { .. }
             | Self::LeavesRepository { .. }
+            | Self::OfficialMalformed { .. }
             | Self::DirectoryFromBuiltin { .. } => Code::SpecInvalid,
             Self::Invalid(invalid) => invalid.code(),
+            Self::Lock(error) => error.code(),
             Self::Cycle { .. } | Self::TooDeep { .. } => Code::Inheritance,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied => Code::FilePermission,
@@ -142,7 +194,16 @@ impl Fault for SourceError {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Reference(error) => error.hints(),
-            Self::UnknownName { name, near, beside } => unknown_name_hints(name, near, beside.as_deref()),
+            Self::UnknownName { name, near, beside, catalog } => {
+                let mut hints = unknown_name_hints(name, near, beside.as_deref());
+                if let Catalogue::Failed(reason) = catalog {
+                    hints.push(format!("the catalog could not be asked for it: {reason}"));
+                }
+                hints
+            }
+            Self::OfficialMalformed { .. } => {
+                vec!["the setting `official_repo` is `owner/repo`, or the absolute path of a checkout".into()]
+            }
             Self::NoVersion { available, .. } => match available.as_slice() {
                 [] => Vec::new(),
                 available => vec![format!("there is {}", quoted(available))],
@@ -170,14 +231,17 @@ impl Fault for SourceError {
             Self::LeavesRepository { .. } => {
                 vec!["a fetched template reaches its own repository, other repositories and built-ins".into()]
             }
-            Self::Archive { .. } => vec!["unpack it and give the directory".into()],
+            Self::Archive { fault, .. } => local_archive::hints(fault),
+            Self::Vendored { error, .. } => error.hints(),
             Self::Cycle { .. } => vec!["let one of them start from `base.image`".into()],
             Self::TooDeep { .. } => vec!["join some of them into one template".into()],
             Self::Invalid(invalid) => invalid.hints(),
+            Self::Lock(error) => error.hints(),
             Self::Ancestor { error, .. } => error.hints(),
             Self::NotText { .. }
             | Self::NoHome { .. }
             | Self::NotFetched { .. }
+            | Self::NotUnpacked { .. }
             | Self::DirectoryFromBuiltin { .. }
             | Self::Io { .. } => Vec::new(),
         }
@@ -186,11 +250,20 @@ impl Fault for SourceError {
     fn snippets(&self) -> Vec<Snippet> {
         match self {
             Self::Invalid(invalid) => invalid.snippets(),
+            Self::Lock(error) => error.snippets(),
             Self::Ancestor { error, at } => {
                 let mut snippets = error.snippets();
                 snippets.push((**at).clone());
                 snippets
             }
+            _ => Vec::new(),
+        }
+    }
+
+    fn details(&self) -> Vec<String> {
+        match self {
+            Self::Lock(error) => error.details(),
+            Self::Ancestor { error, .. } => error.details(),
             _ => Vec::new(),
         }
     }

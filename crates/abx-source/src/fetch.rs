@@ -4,11 +4,15 @@
 //! and that repository is fetched and the loop begun anew. A lineage is short and reading it takes microseconds;
 //! so the network is here alone, waits like everything else that waits, and can be interrupted.
 
+use std::sync::Arc;
+
 use abx_core::Progress;
 use abx_reference::{Github, Reference};
 
-use crate::github::{GithubError, GithubSettings, checkout};
-use crate::{SourceContext, SourceError, resolve};
+use crate::catalog::catalog;
+use crate::github::{Checkout, GithubError, GithubSettings, checkout};
+use crate::error::Wanted;
+use crate::{SourceContext, SourceError, leaf, local_archive, resolve};
 
 /// Has every repository on disk that resolving `text` needs. The context that comes back resolves it.
 ///
@@ -20,22 +24,18 @@ pub async fn fetch(
     settings: &GithubSettings,
     progress: &dyn Progress,
 ) -> Result<SourceContext, SourceError> {
+    let asked = Reference::parse(text)?;
     let mut context = context.clone();
     while let Err(error) = resolve(text, &context) {
-        let Some(wanted) = error.wanted().cloned() else { break };
-        match checkout(&wanted, &context.home, settings, progress).await {
-            Ok(found) => context.checkouts.push(found),
-            Err(reason) => {
-                let is_asked =
-                    matches!(Reference::parse(text), Ok(Reference::Github(asked)) if asked == wanted);
-                return Err(error.because(refused(&wanted, is_asked, reason, &context)));
-            }
+        let Some(wanted) = error.wanted() else { break };
+        if let Err(reason) = have(wanted, &asked, &mut context, settings, progress).await {
+            return Err(error.because(reason));
         }
     }
     Ok(context)
 }
 
-/// Has what the reference itself names on disk, for [`leaf`](crate::leaf); nothing it inherits from.
+/// Has what the reference itself names on disk, for [`leaf`](fn@crate::leaf); nothing it inherits from.
 pub async fn fetch_leaf(
     reference: &Reference,
     context: &SourceContext,
@@ -43,11 +43,56 @@ pub async fn fetch_leaf(
     progress: &dyn Progress,
 ) -> Result<SourceContext, SourceError> {
     let mut context = context.clone();
-    if let Reference::Github(wanted) = reference {
-        let found = checkout(wanted, &context.home, settings, progress).await;
-        context.checkouts.push(found.map_err(|reason| refused(wanted, true, reason, &context))?);
+    while let Err(error) = leaf(reference, &context) {
+        let Some(wanted) = error.wanted() else { break };
+        if let Err(reason) = have(wanted, reference, &mut context, settings, progress).await {
+            return Err(error.because(reason));
+        }
     }
     Ok(context)
+}
+
+/// Adds what is wanted to what is at hand. That there is no catalog is something to know as well.
+async fn have(
+    wanted: Wanted,
+    asked: &Reference,
+    context: &mut SourceContext,
+    settings: &GithubSettings,
+    progress: &dyn Progress,
+) -> Result<(), SourceError> {
+    match wanted {
+        Wanted::Repository(wanted) => match pinned(&wanted, context, settings, progress).await {
+            Ok(found) => context.checkouts.push(found),
+            Err(reason) => {
+                let is_asked = matches!(asked, Reference::Github(asked) if *asked == wanted);
+                return Err(refused(&wanted, is_asked, reason, context));
+            }
+        },
+        Wanted::Archive { file, display } => {
+            let archive = local_archive::open(file, display, &context.home, &settings.caps, progress).await?;
+            context.archives.push(archive);
+        }
+        Wanted::Catalog => {
+            context.catalog = Some(Arc::new(catalog(context, false, settings, progress).await));
+        }
+    }
+    Ok(())
+}
+
+/// Has a repository at the commit it is locked to, else at the one its reference stands for now.
+async fn pinned(
+    wanted: &Github,
+    context: &SourceContext,
+    settings: &GithubSettings,
+    progress: &dyn Progress,
+) -> Result<Checkout, GithubError> {
+    match context.locked().and_then(|lock| lock.commit(wanted)) {
+        Some((commit, tag)) => {
+            let found = checkout(&wanted.at(commit), &context.home, settings, progress).await?;
+            Ok(Checkout { reference: wanted.clone(), chosen: tag.map(str::to_owned), ..found })
+        }
+        None => checkout(wanted, &context.home, settings, progress).await,
+    }
 }
 
 /// Whoever leaves out the `./` of a directory is told so.

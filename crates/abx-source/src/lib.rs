@@ -2,7 +2,8 @@
 //!
 //! In reading order: [`context`] (where to look), [`resolve`](mod@resolve) (the one loop over `base.from`),
 //! [`lineage`] (its result), [`package`] (one member: its specification and its files), then the places a
-//! package comes from: [`builtin`] (embedded in the program), [`local`] (a directory), `stored` (images that
+//! package comes from: [`builtin`] (embedded in the program), [`local`] (a directory), [`local_archive`] (an archive of one),
+//! [`vendored`] (a file with a whole lineage and its image), `stored` (images that
 //! were given a name here) with [`kept`] (the files their packages had), [`github`] (a repository at one commit, which
 //! [`fetch`](mod@fetch) has on disk beforehand) with [`archive`] (what is made of an archive of somebody else). [`validate`](mod@validate) looks closer than a build needs; [`digest`] says what
 //! identifies a package; [`error`] what can go wrong.
@@ -12,6 +13,7 @@
 
 pub mod archive;
 pub mod builtin;
+pub mod catalog;
 mod check;
 pub mod context;
 pub mod digest;
@@ -21,20 +23,29 @@ pub mod github;
 pub mod kept;
 pub mod lineage;
 pub mod local;
+pub mod local_archive;
+pub mod lock;
+mod named;
+pub mod official;
 pub mod package;
 pub mod releases;
 pub mod resolve;
 mod stored;
 pub mod validate;
+pub mod vendored;
 
 pub use builtin::{Builtin, EmbeddedFile, builtins};
+pub use catalog::{Catalog, CatalogError, catalog};
 pub use context::SourceContext;
-pub use error::SourceError;
+pub use error::{Catalogue, SourceError};
 pub use fetch::{fetch, fetch_leaf};
 pub use github::{Checkout, GithubError, GithubSettings};
 pub use kept::{check_local_name, keep};
+pub use local_archive::LocalArchive;
 pub use lineage::{BaseImage, Lineage};
+pub use lock::{Lock, LockError};
 pub use package::{HEALTHCHECK, Package, PackageRoot};
 pub use releases::{Release, Releases, releases};
-pub use resolve::{leaf, resolve, resolve_reference};
+pub use resolve::{leaf, resolve, resolve_reference, stands_for};
 pub use validate::{Report, validate};
+pub use vendored::{Vendored, VendoredError};

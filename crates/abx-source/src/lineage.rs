@@ -2,7 +2,8 @@
 
 use abx_spec::{Effective, Place};
 
-use crate::Package;
+use crate::{Package, Vendored};
+use crate::lock::LockedBase;
 
 /// A template with all it inherits from, and the image at the bottom.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub struct Lineage {
     pub packages: Vec<Package>,
     /// What the root is built on.
     pub base: BaseImage,
+    /// What a lock says that image is.
+    pub locked: Option<LockedBase>,
 }
 
 /// The image at the bottom of a lineage.
@@ -21,13 +24,15 @@ pub enum BaseImage {
     Image { name: String, place: Option<Place> },
     /// An image that has this name here: built or snapshotted on this machine.
     Stored { name: String, tag: String, place: Option<Place> },
+    /// The image in a vendored file.
+    Vendored { vendored: Box<Vendored>, place: Option<Place> },
 }
 
 impl BaseImage {
     /// Where a file names it.
     pub fn place(&self) -> Option<&Place> {
         match self {
-            Self::Image { place, .. } | Self::Stored { place, .. } => place.as_ref(),
+            Self::Image { place, .. } | Self::Stored { place, .. } | Self::Vendored { place, .. } => place.as_ref(),
         }
     }
 }

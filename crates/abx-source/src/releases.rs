@@ -43,6 +43,11 @@ pub fn releases(name: &str) -> Option<&'static Releases> {
 }
 
 impl Releases {
+    /// Newest first.
+    pub fn versions(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.releases.iter().map(|release| release.version)
+    }
+
     /// The best release for a selector.
     pub fn choose(&self, selector: &Selector) -> Option<&'static Release> {
         let version = selector.choose(self.releases.iter().map(|release| release.version))?;

@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use abx_reference::{Github, LocalPath, Name, Reference, Selector, alias};
+use abx_reference::{Github, LocalPath, Name, Reference};
 use abx_spec::{Base, Place};
 
-use crate::builtin::Builtin;
-use crate::github::Checkout;
-use crate::{BaseImage, Lineage, Package, PackageRoot, SourceContext, SourceError, kept, local, stored};
+use crate::context::Bounds;
+use crate::local_archive::{self, Form};
+use crate::named::{self, Named};
+use crate::{
+    BaseImage, Lineage, Package, PackageRoot, SourceContext, SourceError, Vendored, kept, local, official,
+};
 
 /// How many templates may inherit from each other, the first included.
 pub const DEPTH: usize = 8;
@@ -35,10 +38,11 @@ pub fn resolve_reference(reference: &Reference, context: &SourceContext) -> Resu
         packages.push(package);
         match next {
             Next::Ask(next) => asked = next,
-            Next::Base(base) => break Lineage { packages: Vec::new(), base },
+            Next::Base(base) => break Lineage { packages: Vec::new(), base, locked: None },
         }
     };
     lineage.packages.extend(packages.into_iter().rev());
+    lineage.locked = context.locked().and_then(|lock| lock.base_of(&lineage.base)).cloned();
     Ok(lineage)
 }
 
@@ -48,6 +52,21 @@ pub fn leaf(reference: &Reference, context: &SourceContext) -> Result<Option<Pac
     Ok(match find(&asked, None, context)? {
         Found::Package(package) => Some(*package),
         Found::Bottom(mut lineage) => lineage.packages.pop(),
+    })
+}
+
+/// The reference that is fetched for this one: a name of the catalog or the official repository stands for a
+/// directory of a repository, and an alias for its target. Every other one is itself.
+pub fn stands_for(reference: &Reference, context: &SourceContext) -> Result<Reference, SourceError> {
+    Ok(match reference {
+        Reference::Github(github) => {
+            Reference::Github(official::without_alias(github, context).unwrap_or_else(|| github.clone()))
+        }
+        Reference::Name(name) => match named::look_up(name, false, context)? {
+            Named::Github(github) => Reference::Github(github),
+            _ => reference.clone(),
+        },
+        other => other.clone(),
     })
 }
 
@@ -69,7 +88,7 @@ enum Found {
 impl Found {
     fn image(name: String, asked: &Asked) -> Self {
         let base = BaseImage::Image { name, place: asked.place.clone() };
-        Self::Bottom(Lineage { packages: Vec::new(), base })
+        Self::Bottom(Lineage { packages: Vec::new(), base, locked: None })
     }
 }
 
@@ -97,15 +116,24 @@ fn next(package: &Package) -> Result<Next, SourceError> {
 
 fn find(asked: &Asked, child: Option<&Package>, context: &SourceContext) -> Result<Found, SourceError> {
     match &asked.reference {
-        Reference::Local(path) => directory(path, child, context).map(Box::new).map(Found::Package),
+        Reference::Local(path) => on_disk(path, asked, child, context),
         Reference::Registry(image) => Ok(Found::image(image.image(), asked)),
-        Reference::Name(name) => by_name(name, asked, context),
+        Reference::Name(name) => match context.locked().and_then(|lock| lock.name(name)) {
+            // What is no longer to be had has drifted, and the newest is what there is.
+            Some(locked) => by_name(&locked, asked, context).or_else(|error| match error {
+                SourceError::NoVersion { .. } | SourceError::UnknownName { .. } => by_name(name, asked, context),
+                error => Err(error),
+            }),
+            None => by_name(name, asked, context),
+        },
         Reference::Github(github) => fetched(github, context).map(Box::new).map(Found::Package),
     }
 }
 
 /// The package in a repository that is at hand.
 fn fetched(github: &Github, context: &SourceContext) -> Result<Package, SourceError> {
+    let renamed = official::without_alias(github, context);
+    let github = renamed.as_ref().unwrap_or(github);
     let checkout = context.checkouts.iter().find(|checkout| checkout.serves(github));
     let checkout = checkout.ok_or_else(|| SourceError::NotFetched { reference: Box::new(github.clone()) })?;
     local::read(&checkout.root.join(github.subdirectory().unwrap_or_default()), &github.to_string())
@@ -116,7 +144,7 @@ fn in_repository(
     path: &LocalPath,
     child: &Package,
     root: &Path,
-    checkout: &Checkout,
+    bounds: &Bounds<'_>,
 ) -> Result<Package, SourceError> {
     let leaves = || SourceError::LeavesRepository {
         reference: path.as_str().to_owned(),
@@ -125,28 +153,30 @@ fn in_repository(
     if !path.is_relative() {
         return Err(leaves());
     }
-    let below = root.strip_prefix(&checkout.root).unwrap_or(Path::new(""));
+    let below = root.strip_prefix(bounds.top).unwrap_or(Path::new(""));
     let below = lexical(&Path::new(".").join(below).join(path.as_str()));
-    let display = format!("{} of {}", below.trim_start_matches("./"), checkout.reference);
+    let display = format!("{} of {}", below.trim_start_matches("./"), bounds.display);
     let directory = root.join(path.as_str());
     match directory.canonicalize() {
-        Ok(found) if !found.starts_with(&checkout.root) => Err(leaves()),
+        Ok(found) if !found.starts_with(bounds.top) => Err(leaves()),
         Err(_) if below == ".." || below.starts_with("../") => Err(leaves()),
         _ => local::read(&directory, &display),
     }
 }
 
 /// A relative path starts at the package that names it, on the command line at the working directory.
-fn directory(
+fn on_disk(
     path: &LocalPath,
+    asked: &Asked,
     child: Option<&Package>,
     context: &SourceContext,
-) -> Result<Package, SourceError> {
+) -> Result<Found, SourceError> {
+    let found = |package: Package| Found::Package(Box::new(package));
     if let Some(child) = child
         && let PackageRoot::Dir(root) = &child.root
-        && let Some(checkout) = context.checkout_of(root)
+        && let Some(bounds) = context.bounds_of(root)
     {
-        return in_repository(path, child, root, checkout);
+        return in_repository(path, child, root, &bounds).map(found);
     }
     let (start, display) = match child {
         None => (context.cwd.as_path(), lexical(Path::new(path.as_str()))),
@@ -160,7 +190,23 @@ fn directory(
     };
     let directory =
         context.directory(path, start).ok_or_else(|| SourceError::NoHome { display: display.clone() })?;
-    local::read(&directory, &display)
+    if let Some(archive) = context.archives.iter().find(|archive| archive.file == directory) {
+        return local::read(&archive.root, &display).map(found);
+    }
+    match local_archive::form_of(&directory) {
+        Some(Form::Vendored) => vendored(&directory, display, asked),
+        Some(_) => Err(SourceError::NotUnpacked { file: directory, display }),
+        None => local::read(&directory, &display).map(found),
+    }
+}
+
+/// A template with all it inherits from, and their image.
+fn vendored(file: &Path, display: String, asked: &Asked) -> Result<Found, SourceError> {
+    let read = Vendored::read(file);
+    let (vendored, packages) =
+        read.map_err(|error| SourceError::Vendored { display, error: Box::new(error) })?;
+    let base = BaseImage::Vendored { vendored: Box::new(vendored), place: asked.place.clone() };
+    Ok(Found::Bottom(Lineage { packages, base, locked: None }))
 }
 
 /// A path as a person would write it: `./a/../b` is `./b`.
@@ -186,62 +232,23 @@ fn lexical(path: &Path) -> String {
     }
 }
 
-/// Built-in, alias, local, in this order.
 fn by_name(name: &Name, asked: &Asked, context: &SourceContext) -> Result<Found, SourceError> {
     let wanted = name.name();
-    // An image may share its name with an alias: `python:3.12-slim`.
-    let target =
-        if asked.or_image && *name.selector() != Selector::Latest { wanted } else { alias::resolve(wanted) };
-    let builtin = context.builtins.iter().find(|builtin| builtin.name == target);
-    let mut available = Vec::new();
-    if let Some(builtin) = builtin {
-        let package = embedded(builtin)?;
-        let version = package.spec.metadata.version.clone();
-        if *name.selector() == Selector::Latest || name.selector().choose([version.as_str()]).is_some() {
-            return Ok(Found::Package(Box::new(package)));
+    Ok(match named::look_up(name, asked.or_image, context)? {
+        Named::Embedded(package) => Found::Package(package),
+        Named::Github(github) => Found::Package(Box::new(fetched(&github, context)?)),
+        Named::Directory { path, selector } => {
+            let package = local::read(&path, &path.display().to_string())?;
+            named::check_version(&package, &selector)?;
+            Found::Package(Box::new(package))
         }
-        available.push(version);
-    }
-    if let Some(tag) = stored::find(&context.home, name) {
-        let packages = kept::packages(&context.home, wanted, &tag)?;
-        let base = BaseImage::Stored { name: wanted.to_owned(), tag, place: asked.place.clone() };
-        return Ok(Found::Bottom(Lineage { packages, base }));
-    }
-    available.extend(stored::tags(&context.home, wanted));
-    if !available.is_empty() {
-        let (name, selector) = (wanted.to_owned(), name.selector().to_string());
-        return Err(SourceError::NoVersion { name, selector, available });
-    }
-    if asked.or_image {
-        return Ok(Found::image(name.to_string(), asked));
-    }
-    Err(unknown(wanted, context))
-}
-
-fn unknown(name: &str, context: &SourceContext) -> SourceError {
-    let stored = stored::names(&context.home);
-    let known = context
-        .builtins
-        .iter()
-        .map(|builtin| builtin.name)
-        .chain(alias::ALIASES.iter().map(|(alias, _)| *alias))
-        .chain(stored.iter().map(String::as_str))
-        .filter(|known| alias::resolve(known) == *known || is_builtin(context, alias::resolve(known)));
-    let near = abx_spec::near::near(name, known).into_iter().map(str::to_owned).collect();
-    let beside = context.cwd.join(name).is_dir().then(|| name.to_owned());
-    SourceError::UnknownName { name: name.to_owned(), near, beside }
-}
-
-fn is_builtin(context: &SourceContext, name: &str) -> bool {
-    context.builtins.iter().any(|builtin| builtin.name == name)
-}
-
-fn embedded(builtin: &'static Builtin) -> Result<Package, SourceError> {
-    let no_template = || SourceError::NoTemplate { display: builtin.name.to_owned(), like: None };
-    let file = builtin.file("template.yaml").ok_or_else(no_template)?;
-    let text = std::str::from_utf8(file.content)
-        .map_err(|_| SourceError::NotText { file: format!("{} of {}", file.path, builtin.name) })?;
-    Ok(Package::parse(builtin.name, text, PackageRoot::Embedded(builtin))?)
+        Named::Stored { tag } => {
+            let packages = kept::packages(&context.home, wanted, &tag)?;
+            let base = BaseImage::Stored { name: wanted.to_owned(), tag, place: asked.place.clone() };
+            Found::Bottom(Lineage { packages, base, locked: None })
+        }
+        Named::Image => Found::image(name.to_string(), asked),
+    })
 }
 
 /// Whether what was found may stand above `path`, which is leaf first.

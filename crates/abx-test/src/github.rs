@@ -35,6 +35,28 @@ pub enum Trick {
     Stall(Duration),
 }
 
+impl Trick {
+    /// Does to a response what it is for; returns after how much of the body to hang up.
+    pub(crate) fn play(self, request: &Request, response: &mut Response) -> Option<usize> {
+        match self {
+            Self::Refuse(status, headers, message) => {
+                *response = Response::new(status).with_body(json!({ "message": message }).to_string());
+                for (name, value) in headers {
+                    response.set(name, value);
+                }
+            }
+            Self::CutAfter(bytes) => return Some(bytes),
+            Self::Body(body) => *response = Response::new(200).with_body(body),
+            Self::Header(name, value) => response.set(name, value),
+            Self::Redirect(base) => {
+                *response = Response::new(302).with("Location", format!("{base}{}", request.path));
+            }
+            Self::Stall(time) => std::thread::sleep(time),
+        }
+        None
+    }
+}
+
 /// A running GitHub; dropping it stops it.
 #[derive(Debug)]
 pub struct LoopbackGithub {
@@ -151,23 +173,7 @@ fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {
         state.requests.push(request.clone());
         (state.trick(&request.path), state.answer(&request, address))
     };
-    let mut cut = None;
-    match trick {
-        None => {}
-        Some(Trick::Refuse(status, headers, message)) => {
-            response = Response::new(status).with_body(json!({ "message": message }).to_string());
-            for (name, value) in headers {
-                response.set(name, value);
-            }
-        }
-        Some(Trick::CutAfter(bytes)) => cut = Some(bytes),
-        Some(Trick::Body(body)) => response = Response::new(200).with_body(body),
-        Some(Trick::Header(name, value)) => response.set(name, value),
-        Some(Trick::Redirect(base)) => {
-            response = Response::new(302).with("Location", format!("{base}{}", request.path));
-        }
-        Some(Trick::Stall(time)) => std::thread::sleep(time),
-    }
+    let cut = trick.and_then(|trick| trick.play(&request, &mut response));
     // A client that hangs up early is its own business.
     let _ = response.write(&mut stream, cut);
 }

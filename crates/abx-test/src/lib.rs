@@ -2,13 +2,14 @@
 //!
 //! [`TestContext`] runs the built program with a home of its own and ends what it has started, [`LiveSandbox`] is a
 //! sandbox for the length of a test, [`Terminal`] a terminal with the program in its foreground, [`registry`] a
-//! container registry that can lie, [`github`] a GitHub that can.
+//! container registry that can lie, [`github`] a GitHub that can, [`index`] the host of a template index.
 //!
 //! **Architecture Invariant:** nothing but tests depends on this crate; so it may panic, and its panics say what the
 //! program did.
 
 mod context;
 pub mod github;
+pub mod index;
 mod loopback;
 pub mod registry;
 mod run;
