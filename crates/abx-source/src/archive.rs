@@ -4,19 +4,19 @@
 //! and every name is looked up below the directory that is being filled.
 
 mod fault;
+mod gunzip;
 mod limited;
 mod links;
 mod member;
 mod tree;
 
-use std::collections::HashSet;
 use std::io::{self, Read};
 use std::path::Path;
 
 use abx_image::tarball::{Entry, Kind, Reader};
-use flate2::read::GzDecoder;
 
 pub use fault::ArchiveFault;
+pub(crate) use gunzip::Gunzip;
 pub(crate) use limited::Limited;
 use member::{Member, Name};
 use tree::Tree;
@@ -45,7 +45,11 @@ impl Default for Caps {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
     pub files: u64,
-    /// What was left out, and why; readable, one thing each.
+    /// The commit that the archive says it is of, unchecked.
+    pub commit: Option<String>,
+    /// How many members were left out.
+    pub left_out: u64,
+    /// The first of them, and why; readable, one thing each.
     pub skipped: Vec<String>,
     /// Files that are pointers of Git LFS instead of their content.
     pub lfs: Vec<String>,
@@ -65,18 +69,33 @@ pub(crate) enum Layout {
 /// So many bytes of headers and padding an entry may have beside its content.
 const OVERHEAD: u64 = 4096;
 
+/// So many of what there is to tell are told by name: an archive of nothing else must not fill memory.
+const NAMED: usize = 1000;
+
+/// Links are looked at again when all is there; no repository has so many that their names have more bytes.
+const LINK_NAMES: u64 = 16 << 20;
+
+/// A pointer of Git LFS has fewer bytes, by its specification.
+const POINTER_SIZE: u64 = 1024;
+
 /// Extracts into `directory`, which is empty, what is below the archive's one top folder.
 ///
 /// Modes become 0755 or 0644, owners are ours. Left out with a word: devices, FIFOs, names that are not UTF-8, links
 /// that leave the archive, and what would go through a link.
 ///
+/// The source is read in another thread, which ends with it or soon after this returns.
+///
 /// # Errors
 /// The archive is refused whole when it is damaged, empty, over a cap, has more than one top folder, a path that is
 /// absolute or has `..`, or a hard link to something else than an earlier file of it. What is in `directory` then is
 /// of no use.
-pub fn extract(source: impl Read, directory: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
+pub fn extract(
+    source: impl Read + Send + 'static,
+    directory: &Path,
+    caps: &Caps,
+) -> Result<Extracted, ArchiveFault> {
     let compressed = Limited::new(source, caps.compressed, "bytes of download");
-    extract_tar(GzDecoder::new(compressed), directory, caps, Layout::TopFolder)
+    extract_tar(Gunzip::start(compressed)?, directory, caps, Layout::TopFolder)
 }
 
 /// [`extract()`] of a tar that is not compressed, whose content begins where `layout` says.
@@ -92,6 +111,7 @@ pub(crate) fn extract_tar(
     while let Some(entry) = reader.next_entry()? {
         extraction.entry(&entry, &mut reader)?;
     }
+    extraction.done.commit = reader.comment().map(str::to_owned);
     // The checksum stands behind the last byte.
     io::copy(&mut reader.into_inner(), &mut io::sink())?;
     extraction.finish()
@@ -105,9 +125,9 @@ pub(crate) struct Extraction {
     top: Option<Vec<u8>>,
     entries: u64,
     bytes: u64,
-    /// Links that were left out: nothing is made below their names.
-    hidden: HashSet<String>,
+    /// Each is made as it is, since nothing is ever made through one, and looked at in the end.
     links: Vec<String>,
+    link_bytes: u64,
     done: Extracted,
 }
 
@@ -120,8 +140,8 @@ impl Extraction {
             top: None,
             entries: 0,
             bytes: 0,
-            hidden: HashSet::new(),
             links: Vec::new(),
+            link_bytes: 0,
             done: Extracted::default(),
         })
     }
@@ -147,18 +167,16 @@ impl Extraction {
             }
             Name::Path(name) => name,
         };
-        if self.is_below_hidden(&name) {
-            self.skip(&name, "it is behind a link that was left out");
-            return Ok(());
-        }
-        self.make(&name, entry, data)
+        self.make(&name, entry, data)?;
+        // A folder that is there for the sake of what is in it counts too.
+        over("entries", self.entries.saturating_add(self.tree.implied()), self.caps.entries)
     }
 
     fn make(&mut self, name: &str, entry: &Entry, data: &mut impl Read) -> Result<(), ArchiveFault> {
         let made = match &entry.kind {
             Kind::Directory => self.tree.directory(name),
             Kind::File => self.file(name, entry, data),
-            Kind::Symlink(target) => return self.link(name, target),
+            Kind::Symlink(target) => self.link(name, target),
             Kind::HardLink(target) => self.hard_link(name, target),
             Kind::Fifo => {
                 self.skip(name, "it is a FIFO");
@@ -179,34 +197,29 @@ impl Extraction {
     }
 
     fn file(&mut self, name: &str, entry: &Entry, data: &mut impl Read) -> Result<(), ArchiveFault> {
-        let start = self.tree.file(name, entry.mode & 0o100 != 0, entry.size, data)?;
+        let content = self.tree.file(name, entry.mode & 0o100 != 0, entry.size, data)?;
         self.done.files += 1;
-        if start.starts_with(b"version https://git-lfs.github.com/spec/") {
+        if entry.size < POINTER_SIZE
+            && content.starts_with(b"version https://git-lfs.github.com/spec/")
+            && self.done.lfs.len() < NAMED
+        {
             self.done.lfs.push(name.to_owned());
         }
         if name == ".gitmodules" {
-            self.done.submodules = submodules(&start);
+            self.done.submodules = submodules(content);
         }
         Ok(())
     }
 
     fn link(&mut self, name: &str, target: &[u8]) -> Result<(), ArchiveFault> {
-        let Ok(target) = std::str::from_utf8(target) else {
-            self.skip(name, "its target is not UTF-8");
-            self.hidden.insert(name.to_owned());
-            return Ok(());
-        };
-        if links::leaves(name, target) {
-            self.leave_out(name, target);
+        if target.is_empty() || target.contains(&0) {
+            self.skip(name, "it leads nowhere");
             return Ok(());
         }
-        match self.tree.symlink(name, target) {
-            Err(ArchiveFault::ThroughLink) => self.skip(name, "it would go through a link"),
-            made => {
-                made?;
-                self.links.push(name.to_owned());
-            }
-        }
+        self.tree.symlink(name, target)?;
+        self.link_bytes += name.len() as u64;
+        over("bytes in the names of its links", self.link_bytes, LINK_NAMES)?;
+        self.links.push(name.to_owned());
         Ok(())
     }
 
@@ -227,13 +240,10 @@ impl Extraction {
         Ok(())
     }
 
-    /// Links that leave only by way of other links show when all are there.
+    /// Where links lead shows when all is there: some leave only by way of others.
     pub(crate) fn finish(mut self) -> Result<Extracted, ArchiveFault> {
         for name in std::mem::take(&mut self.links) {
-            if self.tree.link_leaves(&name)? {
-                self.tree.remove(&name)?;
-                self.skip(&name, "it leads out of the archive");
-            }
+            self.check_link(&name)?;
         }
         match self.done.files {
             0 => Err(ArchiveFault::Empty),
@@ -241,18 +251,27 @@ impl Extraction {
         }
     }
 
-    fn is_below_hidden(&self, name: &str) -> bool {
-        !self.hidden.is_empty()
-            && name.match_indices('/').any(|(slash, _)| self.hidden.contains(&name[..slash]))
-    }
-
-    fn leave_out(&mut self, name: &str, target: &str) {
-        self.skip(name, &format!("it leads out of the archive, to {target:?}"));
-        self.hidden.insert(name.to_owned());
+    fn check_link(&mut self, name: &str) -> Result<(), ArchiveFault> {
+        // A later member may have taken its place.
+        let Some(target) = self.tree.read_link(name)? else { return Ok(()) };
+        let reason = match std::str::from_utf8(&target) {
+            Err(_) => "its target is not UTF-8".to_owned(),
+            Ok(target) if links::leaves(name, target) => {
+                format!("it leads out of the archive, to {target:?}")
+            }
+            Ok(_) if self.tree.link_leaves(name)? => "it leads out of the archive".to_owned(),
+            Ok(_) => return Ok(()),
+        };
+        self.tree.remove(name)?;
+        self.skip(name, &reason);
+        Ok(())
     }
 
     fn skip(&mut self, name: &str, reason: &str) {
-        self.done.skipped.push(format!("{name:?} was left out: {reason}"));
+        self.done.left_out += 1;
+        if self.done.skipped.len() < NAMED {
+            self.done.skipped.push(format!("{name:?} was left out: {reason}"));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod api;
 mod cache;
 mod download;
 pub mod error;
+mod pace;
 mod pin;
 mod tags;
 mod versions;
@@ -22,6 +23,7 @@ use abx_reference::Github;
 use abx_reference::github::{GitRef, LATEST};
 
 use crate::archive::Caps;
+pub(crate) use download::warnings;
 pub use error::GithubError;
 pub use pin::Pinned;
 use pin::Pinner;
@@ -126,9 +128,8 @@ pub async fn checkout(
     {
         return Ok(found);
     }
-    let response = api.tarball(reference, &pinned.commit).await?;
     let warnings =
-        download::download(response, reference, &pinned.commit, &cache, settings, progress).await?;
+        download::download(&api, reference, &pinned.commit, &cache, settings, progress).await?;
     for warning in warnings {
         progress.event(Event::Warning(warning));
     }

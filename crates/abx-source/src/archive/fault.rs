@@ -5,6 +5,7 @@ use std::io;
 use abx_core::{Code, Fault};
 use abx_image::tarball::TarFault;
 
+use super::gunzip::NotGzip;
 use super::limited::OverLimit;
 
 /// What is wrong with an archive as a whole.
@@ -18,6 +19,14 @@ pub enum ArchiveFault {
     NotGzip,
     #[error("the archive is damaged")]
     Damaged(#[source] io::Error),
+    /// One member is, and the archive says which.
+    #[error("the archive is damaged at {name:?}")]
+    DamagedMember { name: String, source: io::Error },
+    /// A member in a form that is not read here.
+    #[error("{name:?} of the archive cannot be read: {reason}")]
+    Unreadable { name: String, reason: &'static str },
+    #[error("it is no archive: neither .tar.gz, .tar nor .zip")]
+    NoArchive,
     #[error("the archive is empty")]
     Empty,
     #[error("the archive has more than one top folder")]
@@ -51,14 +60,13 @@ impl From<TarFault> for ArchiveFault {
 /// Errors of reading; those of writing are [`ArchiveFault::Io`].
 impl From<io::Error> for ArchiveFault {
     fn from(error: io::Error) -> Self {
-        if let Some(&OverLimit { what, cap }) =
-            error.get_ref().and_then(|inner| inner.downcast_ref::<OverLimit>())
-        {
-            return Self::Cap { what, cap };
-        }
-        match error.kind() {
-            io::ErrorKind::InvalidInput if error.to_string().contains("header") => Self::NotGzip,
-            _ => Self::Damaged(error),
+        match error.get_ref() {
+            Some(inner) if inner.is::<NotGzip>() => Self::NotGzip,
+            Some(inner) => match inner.downcast_ref::<OverLimit>() {
+                Some(&OverLimit { what, cap }) => Self::Cap { what, cap },
+                None => Self::Damaged(error),
+            },
+            None => Self::Damaged(error),
         }
     }
 }
@@ -83,8 +91,20 @@ impl Fault for ArchiveFault {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 vec!["free some space, or set ABX_HOME to a larger disk".into()]
             }
-            Self::Tar(_) | Self::Damaged(_) => vec!["fetch it again: `--no-cache`".into()],
-            _ => Vec::new(),
+            Self::Tar(_) | Self::Damaged(_) => {
+                vec!["try again: where it stays so, what the other side has is damaged".into()]
+            }
+            Self::Path { .. } | Self::HardLink { .. } | Self::Clash { .. } => {
+                vec!["git makes no such archive: ask who made this one, and why".into()]
+            }
+            Self::Empty | Self::TwoTops | Self::NoTop => {
+                vec!["an archive of a repository has one folder, with all its files in it".into()]
+            }
+            Self::DamagedMember { .. }
+            | Self::Unreadable { .. }
+            | Self::NoArchive
+            | Self::ThroughLink
+            | Self::Io { .. } => Vec::new(),
         }
     }
 }

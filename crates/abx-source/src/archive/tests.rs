@@ -60,7 +60,7 @@ fn outcome(archive: &[u8], caps: &Caps) -> Result<(Extracted, Vec<String>), Stri
     let dir = tempfile::tempdir().expect("tempdir");
     let root = dir.path().join("root");
     fs::create_dir(&root).expect("mkdir");
-    let result = extract(archive, &root, caps);
+    let result = extract(std::io::Cursor::new(archive.to_vec()), &root, caps);
     let beside: Vec<_> = fs::read_dir(dir.path()).expect("dir").flatten().map(|e| e.file_name()).collect();
     assert_eq!(beside, ["root"], "nothing is made beside the directory");
     match result {
@@ -143,13 +143,13 @@ fn what_could_do_harm_is_left_out_and_named() {
     assert_eq!(
         skipped,
         [
-            "\"abs\" was left out: it leads out of the archive, to \"/etc\"",
-            "\"abs/passwd\" was left out: it is behind a link that was left out",
-            "\"up\" was left out: it leads out of the archive, to \"../../x\"",
+            "\"abs/passwd\" was left out: it would go through a link",
             "\"inside/through\" was left out: it would go through a link",
             "\"null\" was left out: it is a device",
             "\"pipe\" was left out: it is a FIFO",
             "\"\u{fffd}\u{fffd}\" was left out: its name is not UTF-8",
+            "\"abs\" was left out: it leads out of the archive, to \"/etc\"",
+            "\"up\" was left out: it leads out of the archive, to \"../../x\"",
             "\"chained\" was left out: it leads out of the archive",
         ]
     );

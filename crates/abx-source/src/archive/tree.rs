@@ -6,43 +6,55 @@ use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, fchmod, linkat, mkdirat, openat, openat2, statat,
-    symlinkat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, chmodat, fchmod, linkat, mkdirat, openat, openat2,
+    readlinkat, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::ArchiveFault;
 
-/// So much of a file's start is looked at for what it may be.
-const START: usize = 64 << 10;
+/// Written at a time.
+const CHUNK: usize = 128 << 10;
 
 /// A directory, open.
 pub(super) struct Tree {
     root: OwnedFd,
     /// The last parent looked up: members come sorted by directory.
     recent: Option<(String, OwnedFd)>,
+    /// Directories that no member asked for.
+    implied: u64,
+    buffer: Vec<u8>,
 }
 
 impl Tree {
     pub(super) fn open(path: &Path) -> Result<Self, ArchiveFault> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, path, flags, Mode::empty()).map_err(fault(&path.display().to_string()))?;
-        Ok(Self { root, recent: None })
+        Ok(Self { root, recent: None, implied: 0, buffer: vec![0; CHUNK] })
+    }
+
+    /// How many directories were made for the sake of what is in them.
+    pub(super) fn implied(&self) -> u64 {
+        self.implied
     }
 
     pub(super) fn directory(&mut self, name: &str) -> Result<(), ArchiveFault> {
-        self.parent(name).map(drop)?;
-        self.make_directory(name)
+        let (parent, last) = self.parent(name)?;
+        match make_directory(parent, last, name)? {
+            true => Ok(()),
+            // A link to a directory is none: later members would go through it.
+            false => open_directory(parent, last, name).map(drop),
+        }
     }
 
-    /// Makes a file of `size` bytes, and returns its start.
+    /// Makes a file of `size` bytes. Returns its content where that is short, else nothing.
     pub(super) fn file(
         &mut self,
         name: &str,
         executable: bool,
         size: u64,
         data: &mut impl Read,
-    ) -> Result<Vec<u8>, ArchiveFault> {
+    ) -> Result<&[u8], ArchiveFault> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (parent, last) = self.parent(name)?;
         let file = match openat(parent, last, flags, Mode::RUSR | Mode::WUSR) {
@@ -56,13 +68,24 @@ impl Tree {
         let file = file.map_err(fault(name))?;
         // Not left to the umask.
         fchmod(&file, Mode::from_raw_mode(if executable { 0o755 } else { 0o644 })).map_err(fault(name))?;
-        copy(name, size, data, &mut File::from(file))
+        copy(name, size, data, &mut File::from(file), &mut self.buffer)?;
+        Ok(usize::try_from(size).ok().and_then(|size| self.buffer.get(..size)).unwrap_or_default())
     }
 
-    pub(super) fn symlink(&mut self, name: &str, target: &str) -> Result<(), ArchiveFault> {
+    pub(super) fn symlink(&mut self, name: &str, target: &[u8]) -> Result<(), ArchiveFault> {
         self.clear(name)?;
         let (parent, last) = self.parent(name)?;
         symlinkat(target, parent, last).map_err(fault(name))
+    }
+
+    /// Where a link leads by its text; `None` where there is something else, or nothing.
+    pub(super) fn read_link(&mut self, name: &str) -> Result<Option<Vec<u8>>, ArchiveFault> {
+        let (parent, last) = self.parent(name)?;
+        match readlinkat(parent, last, Vec::new()) {
+            Ok(target) => Ok(Some(target.into_bytes())),
+            Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+            Err(error) => Err(fault(name)(error)),
+        }
     }
 
     /// `target` must be a file.
@@ -114,12 +137,11 @@ impl Tree {
 
     /// The open parent of `name`, which is made where absent, and its last component.
     fn parent<'n>(&mut self, name: &'n str) -> Result<(BorrowedFd<'_>, &'n str), ArchiveFault> {
-        let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
+        let Some((parent, last)) = name.rsplit_once('/') else { return Ok((self.root.as_fd(), name)) };
         if self.recent.as_ref().is_none_or(|(recent, _)| recent != parent) {
-            let directory = match self.look_up(parent) {
+            let directory = match open_directory(self.root.as_fd(), parent, parent) {
                 Err(ArchiveFault::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                    self.make_all(parent)?;
-                    self.look_up(parent)?
+                    self.make_all(parent)?
                 }
                 found => found?,
             };
@@ -129,37 +151,37 @@ impl Tree {
         Ok((directory, last))
     }
 
-    fn look_up(&self, path: &str) -> Result<OwnedFd, ArchiveFault> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let found =
-            openat2(&self.root, if path.is_empty() { "." } else { path }, flags, Mode::empty(), BENEATH);
-        match found {
-            Err(Errno::LOOP) => Err(ArchiveFault::ThroughLink),
-            Err(Errno::NOTDIR) => Err(ArchiveFault::Clash { name: path.to_owned() }),
-            found => found.map_err(fault(path)),
+    /// Step by step, so that a deep path is not looked up from the root as often as it is deep.
+    fn make_all(&mut self, path: &str) -> Result<OwnedFd, ArchiveFault> {
+        let mut directory = open_directory(self.root.as_fd(), ".", path)?;
+        for component in path.split('/') {
+            self.implied += u64::from(make_directory(directory.as_fd(), component, path)?);
+            directory = open_directory(directory.as_fd(), component, path)?;
         }
+        Ok(directory)
     }
+}
 
-    fn make_all(&self, path: &str) -> Result<(), ArchiveFault> {
-        for (slash, _) in path.match_indices('/') {
-            self.make_directory(&path[..slash])?;
+/// Makes one directory; false where there is something of that name. `path` is for messages.
+fn make_directory(parent: BorrowedFd<'_>, name: &str, path: &str) -> Result<bool, ArchiveFault> {
+    match mkdirat(parent, name, Mode::RWXU) {
+        Ok(()) => {
+            let mode = Mode::from_raw_mode(0o755);
+            chmodat(parent, name, mode, AtFlags::empty()).map_err(fault(path))?;
+            Ok(true)
         }
-        self.make_directory(path)
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(fault(path)(error)),
     }
+}
 
-    /// Makes one directory, or finds it.
-    fn make_directory(&self, name: &str) -> Result<(), ArchiveFault> {
-        let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
-        let parent = self.look_up(parent)?;
-        match mkdirat(&parent, last, Mode::RWXU) {
-            Ok(()) => {
-                let mode = Mode::from_raw_mode(0o755);
-                rustix::fs::chmodat(&parent, last, mode, AtFlags::empty()).map_err(fault(name))
-            }
-            // A link to a directory is none: later members would go through it.
-            Err(Errno::EXIST) => self.look_up(name).map(drop),
-            Err(error) => Err(fault(name)(error)),
-        }
+/// Opens a directory that no link leads to.
+fn open_directory(parent: BorrowedFd<'_>, name: &str, path: &str) -> Result<OwnedFd, ArchiveFault> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat2(parent, name, flags, Mode::empty(), BENEATH) {
+        Err(Errno::LOOP) => Err(ArchiveFault::ThroughLink),
+        Err(Errno::NOTDIR) => Err(ArchiveFault::Clash { name: path.to_owned() }),
+        found => found.map_err(fault(path)),
     }
 }
 
@@ -174,22 +196,20 @@ fn fault(name: &str) -> impl FnOnce(Errno) -> ArchiveFault {
 }
 
 /// Copies a member, keeping apart what reading and what writing had to say.
-fn copy(name: &str, size: u64, data: &mut impl Read, file: &mut File) -> Result<Vec<u8>, ArchiveFault> {
-    let mut start = Vec::new();
-    let mut buffer = vec![0; START.min(usize::try_from(size).unwrap_or(START)).max(1)];
+fn copy(
+    name: &str,
+    size: u64,
+    data: &mut impl Read,
+    file: &mut File,
+    buffer: &mut [u8],
+) -> Result<(), ArchiveFault> {
     let mut left = size;
     while left > 0 {
-        let count = match data.read(&mut buffer) {
-            Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            count => count?,
-        };
-        if start.is_empty() {
-            start.extend_from_slice(&buffer[..count]);
-        }
+        let count = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        data.read_exact(&mut buffer[..count])?;
         let written = file.write_all(&buffer[..count]);
         written.map_err(|source| ArchiveFault::Io { name: name.to_owned(), source })?;
-        left = left.saturating_sub(count as u64);
+        left -= count as u64;
     }
-    Ok(start)
+    Ok(())
 }

@@ -11,10 +11,8 @@ use reqwest::header::{ACCEPT, ETAG, HeaderMap, IF_NONE_MATCH, LOCATION, RETRY_AF
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use serde_json::Value;
 
+use super::pace::PAUSES;
 use super::{GithubError, GithubSettings, repository};
-
-/// A short answer is there within this time.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
 
 /// A short answer has no more bytes; a commit with all its files may come close.
 const ANSWER_CAP: usize = 8 << 20;
@@ -41,6 +39,8 @@ pub(super) struct Api {
     client: Client,
     base: Url,
     token: Option<Secret>,
+    /// A short answer is there within this time.
+    answer_time: Duration,
 }
 
 /// What a name stands for.
@@ -68,7 +68,8 @@ impl Api {
         if token.is_some_and(|token| !token.bytes().all(|letter| letter.is_ascii_graphic())) {
             return Err(GithubError::TokenMalformed);
         }
-        Ok(Self { client, base: base.clone(), token: token.map(Secret::new) })
+        let answer_time = settings.silence * 2;
+        Ok(Self { client, base: base.clone(), token: token.map(Secret::new), answer_time })
     }
 
     /// `host[:port]`.
@@ -150,21 +151,11 @@ impl Api {
     async fn get(&self, address: &Url, accept: &str, etag: Option<&str>) -> Result<Response, GithubError> {
         let mut address = address.clone();
         for _ in 0..HOPS {
-            let mut request = self.client.get(address.clone()).header(ACCEPT, accept);
-            if let Some(etag) = etag {
-                request = request.header(IF_NONE_MATCH, etag);
-            }
-            if let Some(token) = self.token.as_ref().filter(|_| may_see_token(&self.base, &address)) {
-                request = request.bearer_auth(token.expose());
-            }
-            let host = shown_host(&address);
-            let sent = tokio::time::timeout(ANSWER_TIME, request.send()).await;
-            let response =
-                sent.map_err(|_| GithubError::TooSlow { host: host.clone(), limit: ANSWER_TIME })?;
-            let response = response.map_err(|error| broken(host.clone(), error))?;
+            let response = self.send(&address, accept, etag).await?;
             if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
                 return Ok(response);
             }
+            let host = shown_host(&address);
             let target = header(response.headers(), LOCATION.as_str());
             let target = target.and_then(|target| address.join(&target).ok());
             address = target
@@ -172,6 +163,41 @@ impl Api {
                 .ok_or_else(|| GithubError::Answer { host, reason: "it redirects to nowhere".to_owned() })?;
         }
         Err(GithubError::Redirects { host: self.host() })
+    }
+
+    /// Asks one host, and again where it is out of order for a moment.
+    async fn send(&self, address: &Url, accept: &str, etag: Option<&str>) -> Result<Response, GithubError> {
+        let mut pauses = PAUSES.iter();
+        loop {
+            let sent = self.send_once(address, accept, etag).await;
+            let may_pass = match &sent {
+                Ok(response) => matches!(response.status().as_u16(), 502..=504),
+                Err(error) => matches!(error, GithubError::Transfer { .. }),
+            };
+            match pauses.next() {
+                Some(pause) if may_pass => tokio::time::sleep(*pause).await,
+                _ => return sent,
+            }
+        }
+    }
+
+    async fn send_once(
+        &self,
+        address: &Url,
+        accept: &str,
+        etag: Option<&str>,
+    ) -> Result<Response, GithubError> {
+        let mut request = self.client.get(address.clone()).header(ACCEPT, accept);
+        if let Some(etag) = etag {
+            request = request.header(IF_NONE_MATCH, etag);
+        }
+        if let Some(token) = self.token.as_ref().filter(|_| may_see_token(&self.base, address)) {
+            request = request.bearer_auth(token.expose());
+        }
+        let host = shown_host(address);
+        let sent = tokio::time::timeout(self.answer_time, request.send()).await;
+        let sent = sent.map_err(|_| GithubError::TooSlow { host: host.clone(), limit: self.answer_time })?;
+        sent.map_err(|error| broken(host, error))
     }
 
     /// Successes, and the error that any other answer stands for.
@@ -220,7 +246,7 @@ impl Api {
             }
             Ok(body)
         };
-        let limit = ANSWER_TIME;
+        let limit = self.answer_time;
         tokio::time::timeout(limit, all)
             .await
             .unwrap_or(Err(GithubError::TooSlow { host: self.host(), limit }))

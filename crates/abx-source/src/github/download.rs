@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use abx_core::Progress;
 use abx_core::progress::{self, Unit};
@@ -12,8 +12,9 @@ use abx_image::http::reqwest::Response;
 use abx_reference::Github;
 use tokio::sync::mpsc;
 
-use super::api::{broken, shown_host};
-use super::cache::{Cache, Record, TREE};
+use super::api::{Api, broken, shown_host};
+use super::cache::{Cache, Record, TREE, is_commit};
+use super::pace::{PAUSES, Pace};
 use super::{GithubError, GithubSettings, now, repository};
 use crate::archive::{ArchiveFault, Caps, Extracted, extract};
 
@@ -26,35 +27,36 @@ const CHUNKS: usize = 16;
 /// The entry below its staging directory.
 const ENTRY: &str = "entry";
 
-/// Unpacks what `response` sends and publishes it as `commit`. Returns what the user should know of it.
+/// One commit of one repository.
+struct Download<'a> {
+    reference: &'a Github,
+    commit: &'a str,
+    settings: &'a GithubSettings,
+    progress: &'a dyn Progress,
+}
+
+/// Fetches `commit` and publishes it. Returns what the user should know of it. The caller holds the commit's lock.
+///
+/// A transfer that breaks off is begun anew, a bounded number of times.
 pub(super) async fn download(
-    response: Response,
+    api: &Api,
     reference: &Github,
     commit: &str,
     cache: &Cache,
     settings: &GithubSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<String>, GithubError> {
-    let refused = |fault| GithubError::Archive {
-        repository: repository(reference),
-        commit: short(commit).to_owned(),
-        fault,
+    let download = Download { reference, commit, settings, progress };
+    let mut pauses = PAUSES.iter();
+    let (staging, extracted) = loop {
+        let response = api.tarball(reference, commit).await?;
+        // Each attempt has a directory of its own: nothing of a broken one is ever in an entry.
+        let staging = cache.staging()?;
+        match (download.unpack(response, staging.path().join(ENTRY).join(TREE)).await, pauses.next()) {
+            (Err(GithubError::Transfer { .. }), Some(pause)) => tokio::time::sleep(*pause).await,
+            (extracted, _) => break (staging, extracted?),
+        }
     };
-    let host = shown_host(response.url());
-    let staging = cache.staging()?;
-    let tree = staging.path().join(ENTRY).join(TREE);
-    std::fs::create_dir_all(&tree).map_err(GithubError::io("write", &tree))?;
-    let (sender, receiver) = mpsc::channel(CHUNKS);
-    let caps = settings.caps;
-    let unpacking = tokio::task::spawn_blocking(move || unpack(Arriving::new(receiver), &tree, &caps));
-    let receiving = receive(response, reference, commit, sender, progress);
-    let received = tokio::time::timeout(DOWNLOAD_TIME, receiving).await;
-    let received = received.unwrap_or(Err(GithubError::TooSlow { host, limit: DOWNLOAD_TIME }));
-    let unpacked =
-        unpacking.await.map_err(|error| GithubError::io("unpack", staging.path())(error.into()))?;
-    // An archive that broke off is damaged too; the reason is the better message.
-    received?;
-    let extracted = unpacked.map_err(refused)?;
     let record = Record {
         repository: repository(reference),
         commit: commit.to_owned(),
@@ -65,39 +67,91 @@ pub(super) async fn download(
     Ok(warnings(&repository(reference), &extracted))
 }
 
+impl Download<'_> {
+    /// Fills `tree` with what `response` sends, while it arrives.
+    async fn unpack(&self, response: Response, tree: PathBuf) -> Result<Extracted, GithubError> {
+        std::fs::create_dir_all(&tree).map_err(GithubError::io("write", &tree))?;
+        let host = shown_host(response.url());
+        let caps = self.settings.caps;
+        if response.content_length().is_some_and(|length| length > caps.compressed) {
+            return Err(self.refused(ArchiveFault::Cap { what: "bytes of download", cap: caps.compressed }));
+        }
+        let (sender, receiver) = mpsc::channel(CHUNKS);
+        let path = tree.clone();
+        let mut unpacking = tokio::task::spawn_blocking(move || fill(Arriving::new(receiver), &path, &caps));
+        let receiving = tokio::time::timeout(DOWNLOAD_TIME, self.receive(response, sender));
+        let (received, unpacked) = tokio::select! {
+            biased;
+            received = receiving => (received, unpacking.await),
+            // It has seen enough, and nobody listens any more.
+            unpacked = &mut unpacking => (Ok(Ok(())), unpacked),
+        };
+        // An archive that broke off is damaged too; the reason is the better message.
+        received.unwrap_or(Err(GithubError::TooSlow { host: host.clone(), limit: DOWNLOAD_TIME }))?;
+        let unpacked = unpacked.map_err(|error| GithubError::io("unpack", &tree)(error.into()))?;
+        let extracted = unpacked.map_err(|fault| self.refused(fault))?;
+        match extracted.commit.as_deref().filter(|sent| is_commit(sent)) {
+            Some(sent) if !sent.eq_ignore_ascii_case(self.commit) => Err(GithubError::OtherCommit {
+                host,
+                repository: repository(self.reference),
+                asked: self.commit.to_owned(),
+                sent: sent.to_owned(),
+            }),
+            _ => Ok(extracted),
+        }
+    }
+
+    /// Hands on what arrives, until all is there or the other side has seen enough.
+    async fn receive(
+        &self,
+        mut response: Response,
+        sender: mpsc::Sender<Vec<u8>>,
+    ) -> Result<(), GithubError> {
+        let host = shown_host(response.url());
+        let label = format!("fetching {} at {}", repository(self.reference), short(self.commit));
+        let task = progress::start(self.progress, label, response.content_length(), Unit::Bytes);
+        let window = self.settings.silence;
+        let mut pace = Pace::new(window);
+        loop {
+            let asked = Instant::now();
+            let chunk = response.chunk().await.map_err(|error| match error.is_timeout() {
+                true => GithubError::Silent { host: host.clone(), time: window },
+                false => broken(host.clone(), error),
+            })?;
+            let Some(chunk) = chunk else { return Ok(()) };
+            if !pace.keeps(chunk.len(), asked.elapsed()) {
+                return Err(GithubError::Drip { host });
+            }
+            task.advance(chunk.len() as u64);
+            if sender.send(chunk.into()).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn refused(&self, fault: ArchiveFault) -> GithubError {
+        GithubError::Archive {
+            repository: repository(self.reference),
+            commit: short(self.commit).to_owned(),
+            fault,
+        }
+    }
+}
+
 /// Extracts, and waits until all of it is on disk.
-fn unpack(source: impl Read, tree: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
+fn fill(source: impl Read + Send + 'static, tree: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
     let extracted = extract(source, tree, caps)?;
     let written = File::open(tree).and_then(|tree| Ok(rustix::fs::syncfs(tree)?));
     written.map_err(|source| ArchiveFault::Io { name: tree.display().to_string(), source })?;
     Ok(extracted)
 }
 
-/// Hands on what arrives, until all is there or the other side has seen enough.
-async fn receive(
-    mut response: Response,
-    reference: &Github,
-    commit: &str,
-    sender: mpsc::Sender<Vec<u8>>,
-    progress: &dyn Progress,
-) -> Result<(), GithubError> {
-    let host = shown_host(response.url());
-    let label = format!("fetching {} at {}", repository(reference), short(commit));
-    let task = progress::start(progress, label, response.content_length(), Unit::Bytes);
-    while let Some(chunk) = response.chunk().await.map_err(|error| broken(host.clone(), error))? {
-        task.advance(chunk.len() as u64);
-        if sender.send(chunk.into()).await.is_err() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn warnings(repository: &str, extracted: &Extracted) -> Vec<String> {
+/// What the user should know of an archive, named `repository`.
+pub(crate) fn warnings(repository: &str, extracted: &Extracted) -> Vec<String> {
     const SHOWN: usize = 10;
     let mut warnings: Vec<String> =
         extracted.skipped.iter().take(SHOWN).map(|skipped| format!("{repository}: {skipped}")).collect();
-    if let Some(more @ 1..) = extracted.skipped.len().checked_sub(SHOWN) {
+    if let Some(more @ 1..) = extracted.left_out.checked_sub(SHOWN as u64) {
         warnings.push(format!("{repository}: {more} more were left out"));
     }
     let mut list = |what: &str, names: &[String]| {

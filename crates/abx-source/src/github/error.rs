@@ -8,6 +8,7 @@ use abx_core::{Code, Fault};
 use abx_image::ImageError;
 use abx_image::http::reqwest;
 
+use super::pace::SLOWEST;
 use crate::archive::ArchiveFault;
 
 /// Why a repository is not to be had. No token is ever in it.
@@ -59,6 +60,13 @@ pub enum GithubError {
     Unreachable { host: String, source: reqwest::Error },
     #[error("{host} did not finish within {} seconds", .limit.as_secs())]
     TooSlow { host: String, limit: Duration },
+    #[error("nothing came from {host} for {} seconds", .time.as_secs_f32())]
+    Silent { host: String, time: Duration },
+    #[error("{host} sends fewer than {SLOWEST} bytes a second")]
+    Drip { host: String },
+    /// What a name stands for changed meanwhile, or something between us and there confuses its answers.
+    #[error("{host} sent commit {sent} of `{repository}` in the place of {asked}")]
+    OtherCommit { host: String, repository: String, asked: String, sent: String },
     #[error("the transfer from {host} broke off")]
     Transfer { host: String, source: reqwest::Error },
     #[error("`{reference}` is not in the cache, and --offline keeps to this machine")]
@@ -96,8 +104,10 @@ impl Fault for GithubError {
                 Code::TemplateNotFound
             }
             Self::NoVersion { .. } | Self::TooManyTags { .. } => Code::NoVersion,
-            Self::Server { .. } | Self::Answer { .. } => Code::ServerFailed,
-            Self::Unreachable { .. } | Self::TooSlow { .. } => Code::Unreachable,
+            Self::Server { .. } | Self::Answer { .. } | Self::OtherCommit { .. } => Code::ServerFailed,
+            Self::Unreachable { .. } | Self::TooSlow { .. } | Self::Silent { .. } | Self::Drip { .. } => {
+                Code::Unreachable
+            }
             Self::Offline { .. } => Code::Offline,
             Self::Archive { fault, .. } => fault.code(),
             Self::Vanished { .. } => Code::File,
@@ -148,7 +158,11 @@ impl Fault for GithubError {
             }
             Self::NoVersion { near, prerelease, .. } => version_hints(near, prerelease.as_deref()),
             Self::TooManyTags { repository, .. } => vec![format!("name one: `{repository}@v1.2.3`")],
-            Self::Server { .. } | Self::TooSlow { .. } | Self::Transfer { .. } => {
+            Self::Server { .. }
+            | Self::TooSlow { .. }
+            | Self::Silent { .. }
+            | Self::Drip { .. }
+            | Self::Transfer { .. } => {
                 vec!["try again in a while".into(), OFFLINE.into()]
             }
             Self::Unreachable { .. } => {
@@ -156,7 +170,7 @@ impl Fault for GithubError {
             }
             Self::Offline { .. } => vec!["run once without --offline".into()],
             Self::Archive { fault, .. } => fault.hints(),
-            Self::Answer { .. } | Self::Redirects { .. } => {
+            Self::Answer { .. } | Self::OtherCommit { .. } | Self::Redirects { .. } => {
                 vec!["check ABX_GITHUB_API_URL, and the proxy if there is one".into()]
             }
             Self::EmptyRepository { .. } | Self::Vanished { .. } | Self::Io { .. } => Vec::new(),
