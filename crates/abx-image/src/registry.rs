@@ -20,13 +20,15 @@ mod pull;
 mod pulled;
 mod push;
 mod settings;
+mod tags;
 mod upload;
 
 pub use credentials::{CredentialSource, Credentials};
-pub use lookup::lookup;
+pub use lookup::{Described, describe, digest, lookup};
 pub use name::RegistryName;
 pub use platform::Platform;
 pub use pull::pull;
 pub use pulled::Pulled;
 pub use push::{Pushed, push};
 pub use settings::{Registry, RegistrySettings};
+pub use tags::tags;

@@ -4,15 +4,24 @@ use std::fmt;
 
 use crate::error::{Part, Reason};
 use crate::selector::check_tag;
+use crate::{Range, ReferenceError};
 
-/// An image of a registry: `acr://host/ns/img[:tag][@sha256:…]`.
+/// An image of a registry: `acr://host/ns/img[:tag][@sha256:…]`, or a range of its tags: `acr://host/ns/img:^1.2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Registry {
     scheme: Scheme,
     host: Option<String>,
     repository: String,
-    tag: Option<String>,
+    tag: Option<Tag>,
     digest: Option<String>,
+}
+
+/// What follows the `:`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Tag {
+    /// To the letter; `latest` is one like any other, as docker has it.
+    Name(String),
+    Range(Range),
 }
 
 /// How the reference was introduced; all three speak the same protocol.
@@ -51,8 +60,20 @@ impl Registry {
         &self.repository
     }
 
+    /// The tag to the letter; `None` where there is none, or a range of them.
     pub fn tag(&self) -> Option<&str> {
-        self.tag.as_deref()
+        match &self.tag {
+            Some(Tag::Name(tag)) => Some(tag),
+            _ => None,
+        }
+    }
+
+    /// The range of tags of which the highest is meant.
+    pub fn range(&self) -> Option<&Range> {
+        match &self.tag {
+            Some(Tag::Range(range)) => Some(range),
+            _ => None,
+        }
     }
 
     /// `sha256:` and 64 digits.
@@ -60,7 +81,19 @@ impl Registry {
         self.digest.as_deref()
     }
 
-    /// The image's name as `docker pull` takes it: without the scheme.
+    /// The same image at a digest: what cannot become another. The tag it was found under is kept.
+    pub fn at(&self, tag: Option<&str>, digest: &str) -> Result<Self, ReferenceError> {
+        let pinned = Self { tag: None, digest: None, ..self.clone() }.to_string();
+        let tag = tag.map(|tag| format!(":{tag}")).unwrap_or_default();
+        let text = format!("{pinned}{tag}@{digest}");
+        match Self::recognise(&text) {
+            Ok(Some(pinned)) => Ok(pinned),
+            Ok(None) => Err(ReferenceError::new(&text, Reason::Missing(Part::Image))),
+            Err(reason) => Err(ReferenceError::new(&text, reason)),
+        }
+    }
+
+    /// The image's name as `docker pull` takes it: without the scheme. A range is none that docker knows.
     pub fn image(&self) -> String {
         let mut image = String::new();
         if let Some(host) = &self.host {
@@ -68,9 +101,10 @@ impl Registry {
             image.push('/');
         }
         image.push_str(&self.repository);
-        if let Some(tag) = &self.tag {
-            image.push(':');
-            image.push_str(tag);
+        match &self.tag {
+            Some(Tag::Name(tag)) => image.extend([":", tag]),
+            Some(Tag::Range(range)) => image.extend([":".to_owned(), range.to_string()]),
+            None => {}
         }
         if let Some(digest) = &self.digest {
             image.push('@');
@@ -101,23 +135,24 @@ impl Registry {
             Some((repository, tag)) => (repository, Some(tag)),
             None => (path, None),
         };
-        if let Some(tag) = tag {
-            check_tag(tag, Part::Tag)?;
-            if let Some(letter) = tag.chars().find(|&letter| letter == '+') {
-                return Err(Reason::Letter { part: Part::Tag, letter });
-            }
-        }
+        let tag = tag.map(|tag| parse_tag(tag, digest.is_some())).transpose()?;
         if let Some(host) = host {
             check_host(host)?;
         }
         check_repository(repository)?;
-        Ok(Self {
-            scheme,
-            host: host.map(str::to_owned),
-            repository: repository.to_owned(),
-            tag: tag.map(str::to_owned),
-            digest,
-        })
+        Ok(Self { scheme, host: host.map(str::to_owned), repository: repository.to_owned(), tag, digest })
+    }
+}
+
+/// A digest beside a range would have nothing to say.
+fn parse_tag(tag: &str, is_pinned: bool) -> Result<Tag, Reason> {
+    if Range::looks_like_one(tag) && !is_pinned {
+        return Range::parse(tag).map(Tag::Range);
+    }
+    check_tag(tag, Part::Tag)?;
+    match tag.chars().find(|&letter| letter == '+') {
+        Some(letter) => Err(Reason::Letter { part: Part::Tag, letter }),
+        None => Ok(Tag::Name(tag.to_owned())),
     }
 }
 

@@ -12,7 +12,9 @@ fn picture(text: &str) -> String {
             image.scheme().as_str(),
             image.host().unwrap_or("-"),
             image.repository(),
-            image.tag().unwrap_or("-"),
+            image
+                .range()
+                .map_or_else(|| image.tag().unwrap_or("-").to_owned(), |range| format!("range {range}")),
             image.digest().map_or("-", |digest| &digest[..10]),
         ),
         Ok(Reference::Name(name)) => {
@@ -104,11 +106,19 @@ fn names() {
 fn registries() {
     let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     let pinned = format!("oci://localhost:5000/a/b:1@{digest}");
+    let ranged = format!("oci://localhost:5000/a/b:^1@{digest}");
     check(&[
         ("acr://r.example.com/ns/img:tag", "registry acr r.example.com ns/img tag -"),
         ("docker://debian:bookworm-slim", "registry docker - debian bookworm-slim -"),
         ("docker://library/debian", "registry docker - library/debian - -"),
         (&pinned, "registry oci localhost:5000 a/b 1 sha256:012"),
+        ("acr://r.example.com/ns/img:latest", "registry acr r.example.com ns/img latest -"),
+        ("acr://r.example.com/ns/img:^1.2", "registry acr r.example.com ns/img range ^1.2 -"),
+        ("oci://r.example.com:5000/img:~1.2", "registry oci r.example.com:5000 img range ~1.2 -"),
+        ("oci://r.example.com/img:~=1.2", "registry oci r.example.com img range ~=1.2 -"),
+        ("docker://python:>=3.11, <4", "registry docker - python range >=3.11, <4 -"),
+        ("acr://r.example.com/ns/img:^x", "error `^x` is no version range"),
+        (&ranged, "error `^` cannot stand in an image tag"),
         ("acr://ns/img", "error the registry host is missing"),
         ("oci://h.example/UPPER", "error `U` cannot stand in an image name"),
         ("oci://h.example/", "error the image name is missing"),

@@ -64,8 +64,17 @@ impl Endpoint {
             let host = host.split('/').next().unwrap_or(host);
             endpoints.push(Self::new(client, name, (mirror, host), settings, "pull")?);
         }
-        endpoints.push(Self::new(client, name, (name.api_host(), name.registry()), settings, "pull")?);
+        endpoints.push(Self::for_pull(client, name, settings)?);
         Ok(endpoints)
+    }
+
+    /// The registry itself, to ask what no mirror can answer for it.
+    pub(super) fn for_pull(
+        client: &Client,
+        name: &RegistryName,
+        settings: &RegistrySettings,
+    ) -> Result<Self, ImageError> {
+        Self::new(client, name, (name.api_host(), name.registry()), settings, "pull")
     }
 
     /// The registry itself, to push to: no mirror has a say.
@@ -136,9 +145,14 @@ impl Endpoint {
 
     /// Reads `path` into memory, repeating what the other side failed.
     pub(super) async fn read(&self, path: &str, accept: &str) -> Result<(HeaderMap, Vec<u8>), ImageError> {
+        self.read_url(&self.url(path), accept).await
+    }
+
+    /// [`Endpoint::read`] of an address.
+    pub(super) async fn read_url(&self, url: &Url, accept: &str) -> Result<(HeaderMap, Vec<u8>), ImageError> {
         let mut attempt = 0;
         loop {
-            match self.read_once(path, accept).await {
+            match self.read_once(url, accept).await {
                 Err(error) if error.is_passing() && !error.is_unreachable() && attempt < RETRIES => {
                     attempt += 1;
                     pause(attempt).await;
@@ -148,14 +162,16 @@ impl Endpoint {
         }
     }
 
-    async fn read_once(&self, path: &str, accept: &str) -> Result<(HeaderMap, Vec<u8>), ImageError> {
-        let mut response = self.get(Ask::new(Method::GET, self.url(path)).with(ACCEPT, accept)).await?;
+    async fn read_once(&self, url: &Url, accept: &str) -> Result<(HeaderMap, Vec<u8>), ImageError> {
+        let mut response = self.get(Ask::new(Method::GET, url.clone()).with(ACCEPT, accept)).await?;
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.broken(path, error))? {
+        while let Some(chunk) =
+            response.chunk().await.map_err(|error| self.broken(&self.named(url), error))?
+        {
             body.extend_from_slice(&chunk);
             if body.len() > ANSWER_CAP {
                 let reason = format!("it has more than {ANSWER_CAP} bytes");
-                return Err(ImageError::Manifest { subject: path.to_owned(), reason });
+                return Err(ImageError::Manifest { subject: self.named(url), reason });
             }
         }
         Ok((response.headers().clone(), body))

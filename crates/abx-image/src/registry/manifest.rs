@@ -11,6 +11,8 @@ pub(super) struct Found {
     pub(super) digest: Digest,
     pub(super) config: Descriptor,
     pub(super) layers: Vec<Descriptor>,
+    /// Of the image's own manifest.
+    pub(super) annotations: Vec<(String, String)>,
 }
 
 /// Asks one endpoint.
@@ -31,7 +33,8 @@ pub(super) async fn find(
             }
         }
     };
-    Ok(Found { digest, config: manifest.config, layers: manifest.layers })
+    let annotations = manifest.annotations();
+    Ok(Found { digest, config: manifest.config, layers: manifest.layers, annotations })
 }
 
 /// Reads a manifest and checks it against the digest asked for, or the one the registry names.

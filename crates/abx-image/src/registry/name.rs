@@ -70,13 +70,27 @@ impl RegistryName {
         self.digest.as_ref()
     }
 
+    /// The same repository with another tag, and no digest.
+    pub fn tagged(&self, tag: &str) -> Result<Self, ImageError> {
+        match valid_tag(tag) {
+            true => Ok(Self { tag: tag.to_owned(), digest: None, ..self.clone() }),
+            false => {
+                let reason = "its tag has letters, digits, `_`, `.` and `-` only, at most 128";
+                Err(ImageError::Name { name: format!("{}:{tag}", self.familiar_path()), reason })
+            }
+        }
+    }
+
     /// As docker shows it: without Docker Hub's own parts, `debian:latest`. Always with a tag.
-    pub(crate) fn familiar(&self) -> String {
-        let path = match self.registry == HUB {
+    pub fn familiar(&self) -> String {
+        format!("{}:{}", self.familiar_path(), self.tag)
+    }
+
+    fn familiar_path(&self) -> String {
+        match self.registry == HUB {
             true => self.repository.strip_prefix("library/").unwrap_or(&self.repository).to_owned(),
             false => format!("{}/{}", self.registry, self.repository),
-        };
-        format!("{path}:{}", self.tag)
+        }
     }
 
     /// What to ask the registry for: the digest, else the tag.
