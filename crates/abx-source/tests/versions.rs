@@ -325,6 +325,20 @@ async fn a_private_repository_without_a_token_says_what_to_do() {
     assert_eq!(world.picture("o/r@^1", &settings).await, "*v1.2.0 12");
 }
 
+#[tokio::test]
+async fn a_branch_with_a_slash_in_a_copied_address_is_named() {
+    let world = World::with(&[]);
+    world.publish("feature/x", 5, "hello");
+    let text = "https://github.com/o/r/tree/feature/x/sub";
+    let error = world.pin(text, &world.settings()).await.expect_err("ambiguous");
+    assert_eq!(error.to_string(), "`o/r` has no branch, tag or commit `feature`");
+    assert_eq!(error.hints(), ["there is a branch or tag `feature/x`: write `o/r//sub@feature/x`"]);
+    assert_eq!(world.github.requests().len(), 3);
+    // One that can be told apart needs no word.
+    world.publish("feature", 6, "hello");
+    assert_eq!(world.picture(text, &world.settings()).await, "feature 6");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_at_once_ask_once() {
     let world = std::sync::Arc::new(World::with(&[("v1.2.0", 12)]));

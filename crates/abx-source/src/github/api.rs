@@ -90,8 +90,11 @@ impl Api {
         // Is it the repository that is missing, or the name?
         let about = self.get(&self.address(reference, &[]), JSON, None).await?;
         let about = self.json(self.accept(reference, about).await?).await?;
-        let no_ref =
-            |name: &str| GithubError::NoRef { repository: repository(reference), name: name.to_owned() };
+        let no_ref = |name: &str| GithubError::NoRef {
+            repository: repository(reference),
+            name: name.to_owned(),
+            instead: None,
+        };
         if let Some(name) = name {
             return Err(no_ref(name));
         }

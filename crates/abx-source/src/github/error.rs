@@ -7,6 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use abx_core::{Code, Fault};
 use abx_image::ImageError;
 use abx_image::http::reqwest;
+use abx_reference::Github;
 
 use super::pace::SLOWEST;
 use crate::archive::ArchiveFault;
@@ -35,8 +36,9 @@ pub enum GithubError {
     SecondaryLimit { host: String, retry_after: Option<u64> },
     #[error("there is no repository `{repository}` on {host}")]
     NoRepository { host: String, repository: String, has_token: bool },
+    /// `instead` is the reference with a longer name that there is.
     #[error("`{repository}` has no branch, tag or commit `{name}`")]
-    NoRef { repository: String, name: String },
+    NoRef { repository: String, name: String, instead: Option<Box<Github>> },
     #[error("`{repository}` has no commit yet")]
     EmptyRepository { repository: String },
     /// `near` highest first.
@@ -152,6 +154,10 @@ impl Fault for GithubError {
             }
             Self::NoRepository { has_token: true, .. } => {
                 vec!["check the spelling, and that the token may read the repository".into()]
+            }
+            Self::NoRef { instead: Some(instead), .. } => {
+                let name = instead.git_ref().map(ToString::to_string).unwrap_or_default();
+                vec![format!("there is a branch or tag `{name}`: write `{instead}`")]
             }
             Self::NoRef { repository, .. } => {
                 vec![format!("`{repository}` alone means its default branch")]

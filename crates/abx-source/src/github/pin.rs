@@ -21,6 +21,9 @@ use super::tags::{Tag, TagFile, TagList};
 use super::versions::{Versions, Wanted};
 use super::{GithubError, GithubSettings, lock, now, repository};
 
+/// So many longer names are tried for one that is missing.
+const SPLITS: usize = 3;
+
 /// What a reference stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pinned {
@@ -99,8 +102,24 @@ impl<'a> Pinner<'a> {
     async fn name(&self, api: &Api, name: Option<&str>) -> Result<Pinned, GithubError> {
         let before = self.before(name);
         let etag = before.as_ref().and_then(|pin| pin.etag.as_deref());
-        let found = api.commit(self.reference, name, etag).await?;
-        self.found(api, name, found, before)
+        match api.commit(self.reference, name, etag).await {
+            Ok(found) => self.found(api, name, found, before),
+            Err(GithubError::NoRef { repository, name, .. }) => {
+                Err(GithubError::NoRef { repository, name, instead: self.instead(api).await?.map(Box::new) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A branch whose name has a `/` cannot be told from a directory in an address copied from a browser.
+    async fn instead(&self, api: &Api) -> Result<Option<Github>, GithubError> {
+        for longer in self.reference.longer_refs().take(SPLITS) {
+            let name = longer.git_ref().map(ToString::to_string).unwrap_or_default();
+            if api.commit_if_any(self.reference, &name, None).await?.is_some() {
+                return Ok(Some(longer));
+            }
+        }
+        Ok(None)
     }
 
     /// What is called `latest`, else the highest release, else the default branch.
