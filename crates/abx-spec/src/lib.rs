@@ -11,7 +11,7 @@
 //! In reading order: [`spec`] (the model), [`parse`](parse()), [`problem`] (all that can be wrong),
 //! [`diagnostic`] (a problem at its place), [`effective`], [`mod@expand`] for `$NAME` in values,
 //! [`migrate`](mod@migrate) from older files to the full form,
-//! [`schema`](mod@schema) for editors.
+//! [`schema`](mod@schema) for editors, [`explain`](mod@explain) for where a value comes from.
 //!
 //! [`index`] is another kind of file read by the same means: a catalog of templates.
 //!
@@ -23,6 +23,7 @@
 pub mod diagnostic;
 pub mod effective;
 pub mod expand;
+pub mod explain;
 mod foreign;
 pub mod index;
 pub mod limits;
@@ -40,6 +41,7 @@ mod yaml;
 pub use diagnostic::{Diagnostic, Invalid};
 pub use effective::Effective;
 pub use expand::expand;
+pub use explain::{Explained, explain};
 pub use index::{Index, Listing, Status};
 pub use merge::merge;
 pub use migrate::{Migrated, migrate};

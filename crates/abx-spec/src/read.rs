@@ -18,7 +18,7 @@ pub(crate) use value::join;
 
 use crate::problem::Problem;
 use crate::spec::Spec;
-use crate::yaml::{Node, Value};
+use crate::yaml::{Entry, Node, Value};
 
 /// Reads a whole file, in whichever of the two shapes it has.
 pub(crate) fn root(reader: &mut Reader<'_>, root: &Node) -> Spec {
@@ -27,12 +27,16 @@ pub(crate) fn root(reader: &mut Reader<'_>, root: &Node) -> Spec {
         reader.fault(problem, root.span);
         return Spec::default();
     };
+    if is_shorthand(entries) { shorthand::read(reader, root) } else { full::read(reader, root) }
+}
+
+/// Whether a file has the flat shorthand's shape; every other file is taken for the full form.
+pub(crate) fn is_shorthand(entries: &[Entry]) -> bool {
     let has = |key: &str| entries.iter().any(|entry| entry.key == key);
     let base_is =
         |kind: fn(&Value) -> bool| entries.iter().any(|entry| entry.key == "base" && kind(&entry.node.value));
     let is_full =
         keys::FULL_ONLY.iter().any(|key| has(key)) || base_is(|value| matches!(value, Value::Map(_)));
-    let is_shorthand = !is_full
-        && (keys::FLAT_ONLY.iter().any(|key| has(key)) || base_is(|value| matches!(value, Value::Scalar(_))));
-    if is_shorthand { shorthand::read(reader, root) } else { full::read(reader, root) }
+    !is_full
+        && (keys::FLAT_ONLY.iter().any(|key| has(key)) || base_is(|value| matches!(value, Value::Scalar(_))))
 }

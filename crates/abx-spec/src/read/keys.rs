@@ -54,6 +54,34 @@ pub(crate) const FULL_ONLY: &[&str] = &["metadata", "build", "network", "sandbox
 /// Keys that only the flat shorthand has.
 pub(crate) const FLAT_ONLY: &[&str] = &["name", "packages", "files", "entrypoint"];
 
+/// What a key of the flat shorthand or of the older dialect stands for in the full form; `None` where it is the same.
+pub(crate) fn stands_for(path: &str) -> Option<&'static str> {
+    Some(match path {
+        "name" => "metadata.name",
+        "version" => "metadata.version",
+        "description" => "metadata.description",
+        "display_name" => "metadata.display_name",
+        "author" => "metadata.author",
+        "license" => "metadata.license",
+        "homepage" => "metadata.homepage",
+        "tags" => "metadata.tags",
+        "category" => "metadata.category",
+        "packages.pip" | "python_packages" => "build.pip_install",
+        "packages.apt" | "system_packages" => "build.apt_install",
+        "packages.npm" | "node_packages" => "build.npm_install",
+        "files" | "copy_files" => "build.copy",
+        "commands" => "build.run",
+        "env" => "build.env",
+        "ports" => "network.ports",
+        "cpu_count" => "resources.cpu",
+        "memory_mb" => "resources.memory",
+        "entrypoint" => "sandbox.startup_command",
+        "workdir" => "sandbox.workdir",
+        "user" => "sandbox.user",
+        _ => return None,
+    })
+}
+
 /// The section a key belongs to that is unknown where it stands.
 pub(super) fn home(key: &str, is_shorthand: bool) -> Option<&'static str> {
     const SECTIONS: &[(&str, &[&str])] = &[
