@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::{ArchiveFault, Caps, Extracted, Gunzip, Layout, Limited, extract_tar};
 use crate::{SourceError, digest};
-pub(crate) use content::{Form, form_of};
 use content::form;
+pub(crate) use content::{Form, form_of};
 
 /// The files.
 pub(crate) const TREE: &str = "tree";
@@ -205,9 +205,7 @@ fn package_root(tree: &Path) -> Result<PathBuf, ArchiveFault> {
     let mut content = entries.iter().filter(is_content);
     match (content.next(), content.next()) {
         (Some(one), None) if one.file_type()?.is_dir() => Ok(one.path()),
-        (Some(_), Some(_)) if entries.iter().all(|entry| entry.path().is_dir()) => {
-            Err(ArchiveFault::TwoTops)
-        }
+        (Some(_), Some(_)) if entries.iter().all(|entry| entry.path().is_dir()) => Err(ArchiveFault::TwoTops),
         _ => Ok(tree.to_owned()),
     }
 }

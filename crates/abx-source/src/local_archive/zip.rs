@@ -42,9 +42,10 @@ pub(super) fn extract(source: &mut File, directory: &Path, caps: &Caps) -> Resul
             mtime: Time::default(),
             xattrs: Vec::new(),
         };
-        extraction.entry(&entry, &mut member).map_err(|error| named(&name, error))?;
+        let mut data = Counted { source: &mut member, count: 0 };
+        extraction.entry(&entry, &mut data).map_err(|error| named(&name, error))?;
         if entry.kind == Kind::File {
-            ends(&mut member).map_err(|error| damaged(&name, error))?;
+            data.ends_at(entry.size).map_err(|error| damaged(&name, error))?;
         }
     }
     extraction.finish()
@@ -68,11 +69,29 @@ fn kind(member: &mut zip::read::ZipFile<'_, impl Read>) -> io::Result<Kind> {
     })
 }
 
-/// Reads on behind the size that was declared: there the checksum is compared, and nothing may follow.
-fn ends(member: &mut impl Read) -> io::Result<()> {
-    match member.read(&mut [0; 16])? {
-        0 => Ok(()),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is longer than it declares")),
+/// A member's content, and how much of it was read.
+struct Counted<'m, R> {
+    source: &'m mut R,
+    count: u64,
+}
+
+impl<R: Read> Counted<'_, R> {
+    /// Reads on to the end: there the checksum is compared, and it must come where it was declared.
+    fn ends_at(mut self, size: u64) -> io::Result<()> {
+        let rest = size.saturating_sub(self.count).saturating_add(1);
+        io::copy(&mut (&mut self).take(rest), &mut io::sink())?;
+        match self.count == size {
+            true => Ok(()),
+            false => Err(io::Error::new(io::ErrorKind::InvalidData, "it has another size than it declares")),
+        }
+    }
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.count += count as u64;
+        Ok(count)
     }
 }
 

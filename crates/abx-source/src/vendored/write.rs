@@ -12,7 +12,7 @@ use abx_image::tarball::{Entry, Kind, Time, Writer};
 use abx_image::{Digest, Image, ImageStore};
 
 use super::manifest::{MANIFEST, Manifest};
-use super::{VendoredError, Vendored};
+use super::{Vendored, VendoredError};
 use crate::{Lineage, Package, PackageRoot, digest};
 
 /// What goes into the file.
@@ -37,7 +37,8 @@ pub fn write(
     let VendorRequest { name, version, lineage, image, .. } = *request;
     let layout = store.layout(image, &[&format!("{name}:{}", tag(version))], progress)?;
     let manifest = Manifest::new(name, version, lineage, layout.manifest(), &image.origin);
-    let manifest = serde_json::to_vec_pretty(&manifest).map_err(|error| VendoredError::io("write", path)(error.into()))?;
+    let manifest = serde_json::to_vec_pretty(&manifest)
+        .map_err(|error| VendoredError::io("write", path)(error.into()))?;
     let vendored = Vendored {
         file: path.to_owned(),
         name: name.to_owned(),
