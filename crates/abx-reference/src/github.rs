@@ -78,10 +78,9 @@ impl Github {
         let path = self.subdirectory.as_deref().unwrap_or_default();
         let ends = path.match_indices('/').map(|(at, _)| at).chain((!path.is_empty()).then_some(path.len()));
         name.into_iter().flat_map(move |name| {
-            ends.clone().map(move |end| {
-                let subdirectory = path.get(end + 1..).map(str::to_owned);
-                let git_ref = Some(GitRef::Name(format!("{name}/{}", &path[..end])));
-                Self { subdirectory, git_ref, ..self.clone() }
+            ends.clone().filter_map(move |end| {
+                let git_ref = Some(GitRef::parse(&format!("{name}/{}", &path[..end])).ok()?);
+                Some(Self { subdirectory: path.get(end + 1..).map(str::to_owned), git_ref, ..self.clone() })
             })
         })
     }
@@ -119,7 +118,14 @@ impl Github {
     fn parse_web(path: &str) -> Result<Self, Reason> {
         let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
         let parts: Vec<&str> = path.splitn(4, '/').collect();
-        let [owner, repository, "tree", rest] = parts[..] else { return Self::parse_short(path) };
+        let (owner, repository, rest) = match parts[..] {
+            [owner, repository, "tree" | "commit", rest] => (owner, repository, rest),
+            [owner, repository, "releases", rest] if rest.starts_with("tag/") => {
+                // The whole rest is the tag's name.
+                return Self::build(owner, repository, None, rest.strip_prefix("tag/"));
+            }
+            _ => return Self::parse_short(path),
+        };
         let (git_ref, subdirectory) = match rest.split_once('/') {
             Some((git_ref, subdirectory)) => (git_ref, Some(subdirectory)),
             None => (rest, None),
@@ -225,8 +231,12 @@ fn check_repository(repository: &str) -> Result<(), Reason> {
 }
 
 fn check_subdirectory(path: &str) -> Result<(), Reason> {
-    let is_sound =
-        |component: &str| !matches!(component, "" | "." | "..") && !component.contains(['\\', '@', ':']);
+    // Space at an end would be lost where the reference ends there.
+    let is_sound = |component: &str| {
+        !matches!(component, "" | "." | "..")
+            && !component.contains(['\\', '@', ':'])
+            && component.trim() == component
+    };
     match path.split('/').find(|component| !is_sound(component)) {
         Some(component) => Err(Reason::Component { component: component.to_owned() }),
         None => Ok(()),
