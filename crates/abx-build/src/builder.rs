@@ -157,7 +157,7 @@ impl Builder {
 /// Whether an image is anybody's: not made from a distribution's archive, nor one of the official ones, which
 /// have no registry and no owner in their names.
 fn is_foreign(lineage: &Lineage, base: &Image) -> bool {
-    if let BaseImage::Stored { .. } = lineage.base {
+    if let BaseImage::Stored { .. } | BaseImage::Vendored { .. } = lineage.base {
         return true;
     }
     match &base.origin {

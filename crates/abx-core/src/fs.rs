@@ -103,6 +103,16 @@ impl Lock {
         }
     }
 
+    /// Takes the lock together with others who share it; `None` when one holds it alone.
+    pub fn try_shared(path: &Path) -> io::Result<Option<Self>> {
+        let file = open_lock(path)?;
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(Some(Self { file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Whether somebody holds `path` exclusively now. Asking takes nothing; a missing file is not held.
     pub fn is_held(path: &Path) -> bool {
         let Ok(file) = File::open(path) else { return false };
