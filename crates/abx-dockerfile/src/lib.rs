@@ -14,7 +14,7 @@
 //! ```
 //!
 //! In reading order: [`mod@parse`] (the stages), [`instruction`] (the model), [`source`] (text and places),
-//! [`syntax`], `read`, [`mod@expand`] (words), [`inputs`], [`scope`], [`graph`], [`ignore`] and [`glob`] for
+//! [`syntax`], `read`, [`mod@expand`] (words), [`inputs`], [`globals`], [`graph`], [`scope`], [`ignore`] and [`glob`] for
 //! `.dockerignore` and patterns, [`problem`] (all that can be wrong), [`diagnostic`], [`limits`].
 //!
 //! The behaviour is that of docker's BuildKit. Where BuildKit ignores something (text after an array of
@@ -25,22 +25,34 @@
 
 pub mod diagnostic;
 pub mod expand;
+pub mod glob;
+pub mod globals;
+pub mod graph;
+pub mod ignore;
+pub mod inputs;
 pub mod instruction;
 pub mod limits;
 mod near;
 pub mod parse;
 pub mod problem;
 mod read;
+pub mod scope;
 pub mod source;
 pub mod syntax;
 
 pub use diagnostic::{Diagnostic, Invalid};
 pub use expand::{ExpandError, Expanded, Lexer};
+pub use glob::Glob;
+pub use globals::Globals;
+pub use graph::{Graph, Link, Origin};
+pub use ignore::{Ignore, Verdict};
+pub use inputs::{Inputs, Platform};
 pub use instruction::{
     Action, Add, Argument, Check, Command, Copy, Files, From, Healthcheck, Inline, Instruction, Mount,
     MountKind, Network, Onbuild, Run, Script, Sharing, Variable,
 };
 pub use parse::{Dockerfile, Stage, parse, parse_tree, parse_trigger};
 pub use problem::Problem;
+pub use scope::Scope;
 pub use source::{Source, Span};
 pub use syntax::Word;

@@ -14,6 +14,7 @@ mod reader;
 mod run;
 pub(crate) mod value;
 
-pub(crate) use action::instruction;
+pub(crate) use action::{argument_name, instruction};
+pub(crate) use files::{is_git, unsupported_git};
 pub(crate) use from::from;
 pub(crate) use reader::Reader;

@@ -1,6 +1,7 @@
 //! `COPY` and `ADD`.
 
 use crate::expand::Lexer;
+use crate::glob::Glob;
 use crate::instruction::{Add, Copy, Files, Inline};
 use crate::problem::Problem;
 use crate::read::flags::Flags;
@@ -62,7 +63,9 @@ fn files(node: &Node, flags: &mut Flags, reader: &mut Reader<'_, '_>) -> Option<
         reader.word(chmod, value::mode);
     }
     let exclude = flags.texts("exclude", reader);
-    exclude.iter().for_each(|pattern| reader.syntax(pattern));
+    for pattern in &exclude {
+        reader.word(pattern, |text| Glob::new(text).map(drop));
+    }
     let link = flags.switch("link", reader).unwrap_or(false);
     let words: &[Word] = match &node.body {
         Body::Words(words) | Body::Json(words) => words,
