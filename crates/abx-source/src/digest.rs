@@ -3,31 +3,48 @@
 //! Of a directory these are `template.yaml` (or `sandbox.yaml`), `files/`, `scripts/`, `commands.py`,
 //! `commands/` and the sources of `build.copy`; a README, tests or a `target/` folder beside them change
 //! nothing. Of each entry the path, the kind, the executable bit and the content (of a link, its target)
-//! count; `.git` never does. Of a built-in, every file counts; of a package whose image is stored here, its
+//! count; `.git` never does. Of a built-in the same files count; of a package whose image is stored here, its
 //! `template.yaml`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
-use crate::builtin::Builtin;
+use crate::builtin::{Builtin, EmbeddedFile};
 
 /// Always part of a package where they exist.
 const PARTS: &[&str] = &["template.yaml", "sandbox.yaml", "files", "scripts", "commands.py", "commands"];
 
-/// The digest of a built-in package: `sha256:` and 64 digits.
-pub(crate) fn of_builtin(builtin: &Builtin) -> String {
-    let mut hasher = Sha256::new();
+/// The digest of a built-in package, that of a directory with the same files: `sha256:` and 64 digits. `copies` are the
+/// sources of its `build.copy`.
+pub(crate) fn of_builtin<'p>(builtin: &Builtin, copies: impl Iterator<Item = &'p Path>) -> String {
+    let plain = |part: &Path| part.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    let parts: Vec<PathBuf> = PARTS.iter().map(Path::new).chain(copies).map(plain).collect();
+    let mut entries: BTreeMap<&Path, Option<&EmbeddedFile>> = BTreeMap::new();
     for file in builtin.files {
-        field(&mut hasher, file.path.as_bytes());
-        kind(&mut hasher, file.executable);
-        field(&mut hasher, file.content);
+        let path = Path::new(file.path);
+        for part in parts.iter().filter(|part| path.starts_with(part)) {
+            entries.insert(path, Some(file));
+            let above = path.ancestors().skip(1).filter(|above| above.starts_with(part));
+            entries.extend(above.map(|above| (above, None)));
+        }
+    }
+    let mut hasher = Sha256::new();
+    for (path, file) in entries {
+        field(&mut hasher, path.as_os_str().as_bytes());
+        match file {
+            None => hasher.update(b"d"),
+            Some(file) => {
+                kind(&mut hasher, file.executable);
+                field(&mut hasher, file.content);
+            }
+        }
     }
     printed(hasher)
 }

@@ -70,7 +70,7 @@ pub struct LockedTemplate {
     pub name: String,
     /// The version of a built-in, the tag of a local template, the tag in a repository that a range came to.
     pub tag: Option<String>,
-    /// Where it was found, where its reference is a name that does not say so.
+    /// Where it was found, where its reference does not say so: a name, an alias.
     pub source: Option<String>,
     pub commit: Option<String>,
     /// Of the package; of a local template, of its image.

@@ -63,6 +63,11 @@ impl Package {
         &self.text
     }
 
+    /// The name messages give its file: `./mine/template.yaml`, `template.yaml of python-base`.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
     /// A place in its file together with the line, for a later stage that fails because of it.
     pub fn snippet(&self, place: &Place) -> Snippet {
         let source = self.text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
@@ -74,10 +79,10 @@ impl Package {
 
     /// Identifies the content: `sha256:` and 64 digits. Reads every file that counts, see [`digest`].
     pub fn digest(&self) -> Result<String, SourceError> {
+        let copies = self.spec.build.copy.iter().map(|copy| copy.value.src.as_path());
         match &self.root {
-            PackageRoot::Embedded(builtin) => Ok(digest::of_builtin(builtin)),
+            PackageRoot::Embedded(builtin) => Ok(digest::of_builtin(builtin, copies)),
             PackageRoot::Dir(root) => {
-                let copies = self.spec.build.copy.iter().map(|copy| copy.value.src.as_path());
                 digest::of_directory(root, copies).map_err(SourceError::io("read", root))
             }
             PackageRoot::Stored { .. } => Ok(digest::of_text(&self.text)),

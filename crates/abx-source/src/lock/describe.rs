@@ -88,7 +88,7 @@ fn in_checkout(
     template.kind = LockedKind::Github;
     template.commit = Some(checkout.commit.clone());
     template.tag.clone_from(&checkout.chosen);
-    if !matches!(parsed, Ok(Reference::Github(_))) {
+    if !matches!(parsed, Ok(Reference::Github(asked)) if checkout.serves(&asked)) {
         let subdirectory = root.strip_prefix(&checkout.root).map_err(io::Error::other)?;
         let (owner, repository) = (checkout.reference.owner(), checkout.reference.repository());
         let git_ref = checkout.reference.git_ref().map(|git_ref| format!("@{git_ref}")).unwrap_or_default();

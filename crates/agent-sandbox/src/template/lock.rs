@@ -8,7 +8,7 @@ use abx_core::{Event, Progress};
 use abx_reference::Reference;
 use abx_source::lock::find::{self, FoundLock, LockPlace};
 use abx_source::lock::{Lock, LockedBase, LockedTemplate, describe};
-use abx_source::{BaseImage, Lineage, LockError, SourceContext, SourceError};
+use abx_source::{BaseImage, Lineage, LockError, SourceError};
 use serde::Serialize;
 
 use crate::{Context, Error, FetchOptions};
@@ -59,6 +59,7 @@ pub async fn lock(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Locked, Error> {
+    let _in_use = context.use_store().await;
     let reference = &request.reference;
     let parsed = Reference::parse(reference).map_err(SourceError::from)?;
     let mut settings = crate::github::settings(context, options);
