@@ -19,6 +19,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "T")]
     pub(crate) tag: Option<String>,
 
+    /// Fail where template.lock is missing or something differs from it
+    #[arg(long)]
+    pub(crate) frozen: bool,
+
     #[command(flatten)]
     pub(crate) fetch: FetchArgs,
 

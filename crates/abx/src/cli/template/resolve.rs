@@ -12,6 +12,10 @@ pub(crate) struct ResolveArgs {
     #[arg(value_name = "REF")]
     pub(crate) reference: String,
 
+    /// Fail where template.lock is missing or something differs from it
+    #[arg(long)]
+    pub(crate) frozen: bool,
+
     #[command(flatten)]
     pub(crate) fetch: FetchArgs,
 }

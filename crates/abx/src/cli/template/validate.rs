@@ -12,6 +12,10 @@ pub(crate) struct ValidateArgs {
     #[arg(value_name = "PATH|REF")]
     pub(crate) reference: String,
 
+    /// Fail where template.lock is missing or something differs from it
+    #[arg(long)]
+    pub(crate) frozen: bool,
+
     #[command(flatten)]
     pub(crate) fetch: FetchArgs,
 }

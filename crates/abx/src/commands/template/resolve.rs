@@ -1,3 +1,4 @@
+use agent_sandbox::FetchOptions;
 use agent_sandbox::template::{self, Resolved};
 
 use crate::Failure;
@@ -11,7 +12,7 @@ use crate::progress::{Detail, Reporter};
 /// Says what a reference stands for, a fact a line.
 pub(super) async fn resolve(edge: &Edge, args: &ResolveArgs) -> Result<u8, Failure> {
     let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
-    let options = (&args.fetch).into();
+    let options = FetchOptions { frozen: args.frozen, ..(&args.fetch).into() };
     let work = template::resolve(&edge.context, &args.reference, &options, &progress);
     let resolved = interruptible(&progress, work).await?;
     drop(progress);

@@ -1,4 +1,5 @@
 use abx_core::Fault;
+use agent_sandbox::FetchOptions;
 use agent_sandbox::template;
 use serde_json::json;
 
@@ -13,7 +14,7 @@ use crate::report::{ErrorObject, warning_text};
 /// Says that a template is sound and what is questionable in it; faults come as the error.
 pub(super) async fn validate(edge: &Edge, args: &ValidateArgs) -> Result<u8, Failure> {
     let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
-    let options = (&args.fetch).into();
+    let options = FetchOptions { frozen: args.frozen, ..(&args.fetch).into() };
     let work = template::validate(&edge.context, &args.reference, &options, &progress);
     let report = interruptible(&progress, work).await?;
     drop(progress);
