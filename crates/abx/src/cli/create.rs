@@ -1,8 +1,8 @@
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::Stdio;
 use super::fetch::FetchArgs;
-use super::values::{KeyValue, Megabytes, PortPair, parse_cpu};
+use super::overrides::OverrideArgs;
 
 /// Create a sandbox from a template and, with a command, run it there
 ///
@@ -23,37 +23,12 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "N")]
     pub(crate) name: Option<String>,
 
-    /// Set an environment variable in the sandbox (repeatable)
-    #[arg(long, value_name = "K=V")]
-    pub(crate) env: Vec<KeyValue>,
+    #[command(flatten)]
+    pub(crate) overrides: OverrideArgs,
 
-    /// Processor cores, a fraction is fine
-    #[arg(long, value_name = "N", value_parser = parse_cpu)]
-    pub(crate) cpu: Option<f64>,
-
-    /// Memory limit in MB, or with a unit (4GiB)
-    #[arg(long, value_name = "MB")]
-    pub(crate) memory: Option<Megabytes>,
-
-    /// Disk limit in MB, or with a unit (20GiB)
-    #[arg(long, value_name = "MB")]
-    pub(crate) disk: Option<Megabytes>,
-
-    /// End the sandbox after so many seconds; 0 for never
-    #[arg(long, value_name = "S")]
-    pub(crate) timeout: Option<u64>,
-
-    /// End it (pause it, if persistent) after so many seconds without use; 0 for never
-    #[arg(long, value_name = "S")]
-    pub(crate) idle_timeout: Option<u64>,
-
-    /// Forward a port of this host's loopback into the sandbox, 0 for any free one (repeatable)
-    #[arg(long, value_name = "HOST:GUEST")]
-    pub(crate) port: Vec<PortPair>,
-
-    /// `none` cuts the sandbox off; `default` lets it reach out
-    #[arg(long, value_enum, value_name = "none|default", hide_possible_values = true)]
-    pub(crate) network: Option<NetworkArg>,
+    /// Fail where template.lock is missing or something differs from it
+    #[arg(long)]
+    pub(crate) frozen: bool,
 
     #[command(flatten)]
     pub(crate) fetch: FetchArgs,
@@ -75,13 +50,6 @@ impl CreateArgs {
     pub(crate) fn attaches(&self) -> bool {
         !self.command.is_empty() || self.stdio.interactive || self.stdio.tty
     }
-}
-
-/// Reach of the sandbox's network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NetworkArg {
-    None,
-    Default,
 }
 
 const EXAMPLES: &str = "\

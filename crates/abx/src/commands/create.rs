@@ -1,12 +1,12 @@
 use abx_reference::TagError;
-use agent_sandbox::{CreateRequest, PortRequest, Sandbox};
+use agent_sandbox::{CreateRequest, FetchOptions, PortRequest, Sandbox};
 
 use super::Edge;
 use super::foreground::{self, Job};
 use super::interrupt::interruptible;
 use crate::Failure;
 use crate::attach::AttachOptions;
-use crate::cli::{CreateArgs, NetworkArg, ProgressMode};
+use crate::cli::{CreateArgs, NetworkArg, OverrideArgs, ProgressMode};
 use crate::progress::{Detail, Reporter};
 
 /// Creates a sandbox, and runs a command in it where there is one.
@@ -38,8 +38,16 @@ pub(super) async fn create(edge: &Edge, args: &CreateArgs) -> Result<u8, Failure
 
 fn request(args: &CreateArgs) -> Result<CreateRequest, Failure> {
     Ok(CreateRequest {
-        reference: reference(args)?,
         name: args.name.clone(),
+        fetch: FetchOptions { frozen: args.frozen, ..(&args.fetch).into() },
+        ..overridden(reference(args)?, &args.overrides)
+    })
+}
+
+/// A request that has nothing but the caller's wishes.
+pub(super) fn overridden(reference: String, args: &OverrideArgs) -> CreateRequest {
+    CreateRequest {
+        reference,
         env: args.env.iter().map(|pair| (pair.key.clone(), pair.value.clone())).collect(),
         cpu: args.cpu,
         memory: args.memory.map(|memory| memory.0),
@@ -48,8 +56,8 @@ fn request(args: &CreateArgs) -> Result<CreateRequest, Failure> {
         idle_timeout: args.idle_timeout,
         ports: args.port.iter().map(|port| PortRequest { host: port.host, guest: port.guest }).collect(),
         network: args.network.map(|network| network == NetworkArg::Default),
-        fetch: (&args.fetch).into(),
-    })
+        ..CreateRequest::default()
+    }
 }
 
 /// The reference, with what `--tag` adds to it.

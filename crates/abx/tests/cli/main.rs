@@ -4,10 +4,13 @@
 //! root, image and network.
 
 mod command_line;
+mod explain;
 mod foreground;
 mod github;
+mod lock;
 mod migrate;
 mod sandboxes;
 mod support;
 mod terminal;
 mod transfers;
+mod versions;

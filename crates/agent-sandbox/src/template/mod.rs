@@ -1,23 +1,33 @@
 //! Templates: one file a verb.
 
 mod build;
+mod explain;
 mod export;
+mod install;
 mod lineage;
 mod list;
 mod lock;
+mod matching;
 mod migrate;
+mod outdated;
 mod resolve;
+mod search;
 mod validate;
 mod vendor;
 
 pub use build::build;
 pub(crate) use build::build_lineage;
+pub use explain::{Explanation, Origin, explain};
 pub use export::export;
+pub use install::{Installed, install};
 pub(crate) use lineage::{fetch, lineage};
 pub use list::{Listed, list};
 pub use lock::{Change, LockRequest, Locked, lock};
+pub use matching::{Matched, matching};
 pub use migrate::{Migration, migrate};
+pub use outdated::{Outdated, outdated};
 pub use resolve::{Resolved, resolve};
+pub use search::{Found, IndexOptions, SearchRequest, Searched, search};
 pub use validate::validate;
 pub use vendor::{VendoredFile, vendor};
 

@@ -1,20 +1,34 @@
 //! The verbs on templates, one file each.
 
 mod build;
+mod explain;
 mod export;
+mod install;
 mod list;
+mod lock;
+mod matching;
 mod migrate;
+mod outdated;
 mod resolve;
 mod schema;
+mod search;
+mod update;
 mod validate;
 mod vendor;
 
 pub(crate) use build::BuildArgs;
+pub(crate) use explain::ExplainArgs;
 pub(crate) use export::ExportArgs;
+pub(crate) use install::InstallArgs;
 pub(crate) use list::ListArgs;
+pub(crate) use lock::LockArgs;
+pub(crate) use matching::MatchArgs;
 pub(crate) use migrate::MigrateArgs;
+pub(crate) use outdated::OutdatedArgs;
 pub(crate) use resolve::ResolveArgs;
 pub(crate) use schema::SchemaArgs;
+pub(crate) use search::{IndexArgs, SearchArgs};
+pub(crate) use update::UpdateArgs;
 pub(crate) use validate::ValidateArgs;
 pub(crate) use vendor::VendorArgs;
 
@@ -33,10 +47,17 @@ pub(crate) struct TemplateArgs {
 pub(crate) enum TemplateCommand {
     Validate(ValidateArgs),
     Resolve(ResolveArgs),
+    Explain(ExplainArgs),
     Build(BuildArgs),
     List(ListArgs),
+    Search(SearchArgs),
+    Match(MatchArgs),
+    Install(InstallArgs),
     Migrate(MigrateArgs),
     Schema(SchemaArgs),
+    Lock(LockArgs),
+    Outdated(OutdatedArgs),
+    Update(UpdateArgs),
     Export(ExportArgs),
     Vendor(VendorArgs),
 }

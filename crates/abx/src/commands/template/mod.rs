@@ -1,11 +1,18 @@
 //! The verbs on templates, one file each.
 
 mod build;
+mod explain;
 mod export;
+mod install;
 mod list;
+mod matching;
+mod lock;
 mod migrate;
+mod outdated;
 mod resolve;
 mod schema;
+mod search;
+mod update;
 mod validate;
 mod vendor;
 
@@ -18,9 +25,16 @@ pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8
         TemplateCommand::Validate(args) => validate::validate(edge, &args).await,
         TemplateCommand::Resolve(args) => resolve::resolve(edge, &args).await,
         TemplateCommand::Build(args) => build::build(edge, &args).await,
+        TemplateCommand::Explain(args) => explain::explain(edge, &args).await,
         TemplateCommand::List(args) => list::list(edge, &args),
+        TemplateCommand::Search(args) => search::search(edge, &args).await,
+        TemplateCommand::Match(args) => matching::matching(edge, &args).await,
+        TemplateCommand::Install(args) => install::install(edge, &args).await,
         TemplateCommand::Migrate(args) => migrate::migrate(edge, &args),
         TemplateCommand::Schema(_) => schema::schema(edge),
+        TemplateCommand::Lock(args) => lock::lock(edge, &args).await,
+        TemplateCommand::Outdated(args) => outdated::outdated(edge, &args).await,
+        TemplateCommand::Update(args) => update::update(edge, &args).await,
         TemplateCommand::Export(args) => export::export(edge, &args),
         TemplateCommand::Vendor(args) => vendor::vendor(edge, &args).await,
     }

@@ -1,0 +1,91 @@
+//! Where every value of a template comes from.
+
+use abx_core::Progress;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{Context, CreateRequest, Error};
+
+/// One value a sandbox would have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// As the full form of a template writes it: `resources.cpu`.
+    pub key: String,
+    pub value: Value,
+    pub origin: Origin,
+}
+
+/// Who says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Nobody.
+    Default,
+    /// A file of the template or of one it inherits from.
+    File { file: String, line: usize, column: usize },
+    /// The caller: the option's name.
+    Option(&'static str),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { file, line, .. } => write!(f, "{file}:{line}"),
+            Self::Option(name) => write!(f, "--{name}"),
+        }
+    }
+}
+
+/// Resolves what is asked for, without building it, and explains every value of the sandbox that would come of it. An
+/// image named directly has none but the defaults and the caller's.
+pub async fn explain(
+    context: &Context,
+    request: &CreateRequest,
+    progress: &dyn Progress,
+) -> Result<Vec<Explanation>, Error> {
+    let source = super::fetch(context, &request.reference, &request.fetch, progress).await?;
+    let lineage = abx_source::resolve(&request.reference, &source)?;
+    let members: Vec<_> =
+        lineage.packages.iter().map(|package| (&package.spec, package.text(), package.file())).collect();
+    let mut rows: Vec<Explanation> = abx_spec::explain(&members).into_iter().map(Explanation::from).collect();
+    for (key, name, value) in overrides(request) {
+        let row = Explanation { key: key.clone(), value, origin: Origin::Option(name) };
+        match rows.iter_mut().find(|known| known.key == key && name != "port") {
+            Some(known) => *known = row,
+            None => rows.push(row),
+        }
+    }
+    Ok(rows)
+}
+
+/// What the caller says: the key it stands for, the option's name and its value.
+fn overrides(request: &CreateRequest) -> Vec<(String, &'static str, Value)> {
+    let mut overrides = Vec::new();
+    let mut add = |key: &str, name, value: Option<Value>| {
+        overrides.extend(value.map(|value| (key.to_owned(), name, value)));
+    };
+    add("resources.cpu", "cpu", request.cpu.map(|cpu| json!(cpu)));
+    add("resources.memory", "memory", request.memory.map(|memory| json!(memory)));
+    add("resources.disk", "disk", request.disk.map(|disk| json!(disk)));
+    add("resources.timeout", "timeout", request.timeout.map(|seconds| json!(seconds)));
+    add("resources.idle_timeout", "idle-timeout", request.idle_timeout.map(|seconds| json!(seconds)));
+    for port in &request.ports {
+        add("network.ports", "port", Some(json!(port.guest)));
+    }
+    for (name, value) in &request.env {
+        add(&format!("build.env.{name}"), "env", Some(json!(value)));
+    }
+    overrides
+}
+
+impl From<abx_spec::Explained> for Explanation {
+    fn from(row: abx_spec::Explained) -> Self {
+        let origin = row.place.map_or(Origin::Default, |place| Origin::File {
+            file: place.file,
+            line: place.line,
+            column: place.column,
+        });
+        Self { key: row.key, value: row.value, origin }
+    }
+}
