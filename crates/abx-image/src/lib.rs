@@ -40,6 +40,8 @@ pub use registry::{
     CredentialSource, Credentials, Platform, Pulled, Pushed, Registry, RegistryName, RegistrySettings,
     lookup, pull, push,
 };
-pub use store::{ImageStore, LayerRecord, SYNC_HELPER, StagedLayer, Swept, Tag, run_sync};
+pub use store::{
+    ImageStore, LayerRecord, SYNC_HELPER, StagedLayer, StoredImage, StoredLayer, Swept, Tag, run_sync,
+};
 pub use tarball::TarFault;
 pub use unpack::{LayerFault, Unpacked, unpack};

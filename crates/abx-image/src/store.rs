@@ -18,6 +18,7 @@
 mod blobs;
 mod durable;
 mod images;
+mod inventory;
 mod layers;
 mod names;
 mod size;
@@ -31,6 +32,7 @@ use abx_core::Home;
 
 pub(crate) use blobs::KnownBlob;
 pub use durable::{SYNC_HELPER, run_sync};
+pub use inventory::{StoredImage, StoredLayer};
 pub use layers::{LayerRecord, StagedLayer};
 pub use names::Tag;
 pub(crate) use names::escape;

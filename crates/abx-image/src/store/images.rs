@@ -37,13 +37,13 @@ impl ImageStore {
         Ok(image.filter(|image| image.id == *id && image.layers.iter().all(|layer| self.has_layer(layer))))
     }
 
-    fn image_path(&self, id: &ImageId) -> std::path::PathBuf {
+    pub(super) fn image_path(&self, id: &ImageId) -> std::path::PathBuf {
         self.home().store("images").join(format!("{}.json", id.0))
     }
 }
 
 /// The digest over canonical JSON: fields in the order of the types, no white space.
-fn image_id(layers: &[LayerId], config: &ImageConfig) -> ImageId {
+pub(super) fn image_id(layers: &[LayerId], config: &ImageConfig) -> ImageId {
     let bytes = serde_json::to_vec(&(layers, config)).expect("an image is plain data");
     ImageId(Digest::of(&bytes).hex().to_owned())
 }

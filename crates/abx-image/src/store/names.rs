@@ -82,7 +82,7 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// The text [`escape`] made; `None` for a name it cannot have made.
-fn unescape(escaped: &str) -> Option<String> {
+pub(super) fn unescape(escaped: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped.bytes();
     while let Some(byte) = rest.next() {
