@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use abx_core::Home;
+use abx_image::RegistrySettings;
 use abx_reference::LocalPath;
 
 use crate::builtin::{Builtin, builtins};
 use crate::catalog::{Catalog, CatalogError, DEFAULT_INDEX};
 use crate::github::Checkout;
 use crate::local_archive::LocalArchive;
-use crate::lock::find::FoundLock;
 use crate::lock::Lock;
+use crate::lock::find::FoundLock;
 use crate::official::OFFICIAL;
+use crate::registry::RegistryImage;
 use crate::releases::{self, Releases};
 
 /// The surroundings a reference is resolved in.
@@ -38,6 +40,10 @@ pub struct SourceContext {
     pub checkouts: Vec<Checkout>,
     /// The archives of this machine that have been unpacked, in the same way.
     pub archives: Vec<LocalArchive>,
+    /// How to reach registries.
+    pub registries: RegistrySettings,
+    /// The images of registries that have been looked up, in the same way.
+    pub images: Vec<RegistryImage>,
     /// What references were locked to; they are resolved to that while it is to be had.
     pub lock: Option<FoundLock>,
 }
@@ -63,6 +69,8 @@ impl SourceContext {
             catalog: None,
             checkouts: Vec::new(),
             archives: Vec::new(),
+            registries: RegistrySettings::default(),
+            images: Vec::new(),
             lock: None,
         }
     }

@@ -4,14 +4,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use abx_core::{Code, Fault, Snippet};
-use abx_reference::{Github, ReferenceError};
+use abx_reference::{Github, ReferenceError, Registry};
 use abx_spec::Invalid;
 
 use crate::archive::ArchiveFault;
+use crate::catalog::CatalogError;
 use crate::github::GithubError;
 use crate::local_archive;
-use crate::vendored::VendoredError;
 use crate::lock::LockError;
+use crate::registry::RegistryError;
+use crate::vendored::VendoredError;
 
 /// Why a reference came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,9 @@ pub enum SourceError {
     /// No template of this name; `near` are names like it, `beside` a directory of the same name.
     #[error("there is no template called `{name}`")]
     UnknownName { name: String, near: Vec<String>, beside: Option<String>, catalog: Catalogue },
+    /// There is no catalog to look into.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
     #[error("`{text}` cannot be the official repository")]
     OfficialMalformed { text: String },
     #[error("`{name}` has no version `{selector}`")]
@@ -70,6 +75,8 @@ pub enum SourceError {
         #[source]
         error: Box<VendoredError>,
     },
+    #[error(transparent)]
+    Registry(Box<RegistryError>),
     #[error("`{reference}` leads out of the repository or archive of `{child}`")]
     LeavesRepository { reference: String, child: String },
     #[error("the built-in template cannot inherit from the directory `{reference}`")]
@@ -105,9 +112,17 @@ pub enum Catalogue {
     Failed(String),
 }
 
+impl From<RegistryError> for SourceError {
+    fn from(error: RegistryError) -> Self {
+        Self::Registry(Box::new(error))
+    }
+}
+
 /// What resolving goes on with once it is at hand.
 pub(crate) enum Wanted {
     Repository(Github),
+    /// What a name in a registry stands for.
+    Image(Registry),
     /// The index of templates.
     Catalog,
     /// A file as resolving came to it, and as the user knows it.
@@ -126,6 +141,10 @@ impl SourceError {
     /// What has to be fetched before this goes on.
     pub(crate) fn wanted(&self) -> Option<Wanted> {
         match self {
+            Self::Registry(error) => match &**error {
+                RegistryError::Unasked { reference } => Some(Wanted::Image(reference.clone())),
+                _ => None,
+            },
             Self::NotFetched { reference } => Some(Wanted::Repository((**reference).clone())),
             Self::UnknownName { catalog: Catalogue::Unasked, .. } => Some(Wanted::Catalog),
             Self::NotUnpacked { file, display } => {
@@ -170,6 +189,7 @@ impl Fault for SourceError {
             Self::Vendored { error, .. } => error.code(),
             Self::NotFetched { .. } => Code::Offline,
             Self::Github { error, .. } => error.code(),
+            Self::Registry(error) => error.code(),
             Self::NoVersion { .. } => Code::NoVersion,
             Self::KeptDamaged { .. }
             | Self::BothFiles { .. }
@@ -178,6 +198,7 @@ impl Fault for SourceError {
             | Self::LeavesRepository { .. }
             | Self::OfficialMalformed { .. }
             | Self::DirectoryFromBuiltin { .. } => Code::SpecInvalid,
+            Self::Catalog(error) => error.code(),
             Self::Invalid(invalid) => invalid.code(),
             Self::Lock(error) => error.code(),
             Self::Cycle { .. } | Self::TooDeep { .. } => Code::Inheritance,
@@ -228,6 +249,7 @@ impl Fault for SourceError {
             Self::Github { error, beside } => {
                 beside.iter().map(|beside| directory_hint(beside)).chain(error.hints()).collect()
             }
+            Self::Registry(error) => error.hints(),
             Self::LeavesRepository { .. } => {
                 vec!["a fetched template reaches its own repository, other repositories and built-ins".into()]
             }
@@ -235,6 +257,7 @@ impl Fault for SourceError {
             Self::Vendored { error, .. } => error.hints(),
             Self::Cycle { .. } => vec!["let one of them start from `base.image`".into()],
             Self::TooDeep { .. } => vec!["join some of them into one template".into()],
+            Self::Catalog(error) => error.hints(),
             Self::Invalid(invalid) => invalid.hints(),
             Self::Lock(error) => error.hints(),
             Self::Ancestor { error, .. } => error.hints(),
@@ -249,6 +272,7 @@ impl Fault for SourceError {
 
     fn snippets(&self) -> Vec<Snippet> {
         match self {
+            Self::Catalog(error) => error.snippets(),
             Self::Invalid(invalid) => invalid.snippets(),
             Self::Lock(error) => error.snippets(),
             Self::Ancestor { error, at } => {
@@ -270,6 +294,7 @@ impl Fault for SourceError {
 
     fn others(&self) -> Vec<&dyn Fault> {
         match self {
+            Self::Catalog(error) => error.others(),
             Self::Invalid(invalid) => invalid.others(),
             Self::Ancestor { error, .. } => error.others(),
             _ => Vec::new(),

@@ -10,9 +10,9 @@ use abx_core::Progress;
 use abx_reference::{Github, Reference};
 
 use crate::catalog::catalog;
-use crate::github::{Checkout, GithubError, GithubSettings, checkout};
 use crate::error::Wanted;
-use crate::{SourceContext, SourceError, leaf, local_archive, resolve};
+use crate::github::{Checkout, GithubError, GithubSettings, checkout};
+use crate::{SourceContext, SourceError, leaf, local_archive, registry, resolve};
 
 /// Has every repository on disk that resolving `text` needs. The context that comes back resolves it.
 ///
@@ -68,6 +68,10 @@ async fn have(
                 return Err(refused(&wanted, is_asked, reason, context));
             }
         },
+        Wanted::Image(wanted) => {
+            let image = registry::look_up(&wanted, context, settings, progress).await?;
+            context.images.push(image);
+        }
         Wanted::Archive { file, display } => {
             let archive = local_archive::open(file, display, &context.home, &settings.caps, progress).await?;
             context.archives.push(archive);

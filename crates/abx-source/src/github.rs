@@ -23,7 +23,7 @@ use abx_reference::Github;
 use abx_reference::github::{GitRef, LATEST};
 
 use crate::archive::Caps;
-pub(crate) use download::warnings;
+pub(crate) use download::{warnings, write_out};
 pub use error::GithubError;
 pub use pin::Pinned;
 use pin::Pinner;
@@ -128,8 +128,7 @@ pub async fn checkout(
     {
         return Ok(found);
     }
-    let warnings =
-        download::download(&api, reference, &pinned.commit, &cache, settings, progress).await?;
+    let warnings = download::download(&api, reference, &pinned.commit, &cache, settings, progress).await?;
     for warning in warnings {
         progress.event(Event::Warning(warning));
     }
@@ -172,6 +171,6 @@ fn repository(reference: &Github) -> String {
 }
 
 /// Seconds since 1970.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -51,8 +51,19 @@ pub fn keep(home: &Home, name: &str, tag: &str, lineage: &Lineage) -> Result<(),
     bytes.and_then(|bytes| write_atomic(&path, &bytes)).map_err(SourceError::io("write", &path))
 }
 
+/// The files of a lineage as one text: what is kept of a template beside its image, wherever that goes.
+pub fn to_text(packages: &[Package]) -> String {
+    let kept: Vec<Kept> = packages.iter().map(Kept::from).collect();
+    serde_json::to_string(&kept).expect("packages are plain data")
+}
+
+/// The packages that [`to_text`] wrote down, as parts of an image.
+pub fn from_text(text: &str) -> Result<Vec<Package>, Box<dyn Error + Send + Sync>> {
+    parse(text.as_bytes())
+}
+
 /// The packages that are in the image called `name:tag`, root first.
-pub(crate) fn packages(home: &Home, name: &str, tag: &str) -> Result<Vec<Package>, SourceError> {
+pub fn packages(home: &Home, name: &str, tag: &str) -> Result<Vec<Package>, SourceError> {
     let path = path(home, name, tag);
     let bytes = match std::fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -5,7 +5,7 @@
 //! package comes from: [`builtin`] (embedded in the program), [`local`] (a directory), [`local_archive`] (an archive of one),
 //! [`vendored`] (a file with a whole lineage and its image), `stored` (images that
 //! were given a name here) with [`kept`] (the files their packages had), [`github`] (a repository at one commit, which
-//! [`fetch`](mod@fetch) has on disk beforehand) with [`archive`] (what is made of an archive of somebody else). [`validate`](mod@validate) looks closer than a build needs; [`digest`] says what
+//! [`fetch`](mod@fetch) has on disk beforehand) with [`archive`] (what is made of an archive of somebody else). [`validate`](mod@validate) looks closer than a build needs; [`cached`](mod@cached) lists what is kept; [`digest`] says what
 //! identifies a package; [`error`] what can go wrong.
 //!
 //! **Architecture Invariant:** nothing outside [`SourceContext::home`] is written, and a package's own
@@ -13,6 +13,7 @@
 
 pub mod archive;
 pub mod builtin;
+pub mod cached;
 pub mod catalog;
 mod check;
 pub mod context;
@@ -28,6 +29,7 @@ pub mod lock;
 mod named;
 pub mod official;
 pub mod package;
+pub mod registry;
 pub mod releases;
 pub mod resolve;
 mod stored;
@@ -35,16 +37,18 @@ pub mod validate;
 pub mod vendored;
 
 pub use builtin::{Builtin, EmbeddedFile, builtins};
+pub use cached::{Cached, CachedOrigin, cached};
 pub use catalog::{Catalog, CatalogError, catalog};
 pub use context::SourceContext;
 pub use error::{Catalogue, SourceError};
 pub use fetch::{fetch, fetch_leaf};
 pub use github::{Checkout, GithubError, GithubSettings};
 pub use kept::{check_local_name, keep};
-pub use local_archive::LocalArchive;
 pub use lineage::{BaseImage, Lineage};
+pub use local_archive::LocalArchive;
 pub use lock::{Lock, LockError};
 pub use package::{HEALTHCHECK, Package, PackageRoot};
+pub use registry::{ANNOTATION, RegistryError, RegistryImage, pin_image};
 pub use releases::{Release, Releases, releases};
 pub use resolve::{leaf, resolve, resolve_reference, stands_for};
 pub use validate::{Report, validate};

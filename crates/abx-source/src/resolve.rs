@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use abx_reference::{Github, LocalPath, Name, Reference};
+use abx_reference::{Github, LocalPath, Name, Reference, Registry};
 use abx_spec::{Base, Place};
 
 use crate::context::Bounds;
 use crate::local_archive::{self, Form};
 use crate::named::{self, Named};
+use crate::registry::{RegistryError, is_plain};
 use crate::{
     BaseImage, Lineage, Package, PackageRoot, SourceContext, SourceError, Vendored, kept, local, official,
 };
@@ -55,19 +56,36 @@ pub fn leaf(reference: &Reference, context: &SourceContext) -> Result<Option<Pac
     })
 }
 
-/// The reference that is fetched for this one: a name of the catalog or the official repository stands for a
-/// directory of a repository, and an alias for its target. Every other one is itself.
+/// The reference that is read for this one: a name of the catalog or the official repository stands for a directory,
+/// and an alias for its target. Every other one is itself.
 pub fn stands_for(reference: &Reference, context: &SourceContext) -> Result<Reference, SourceError> {
     Ok(match reference {
         Reference::Github(github) => {
             Reference::Github(official::without_alias(github, context).unwrap_or_else(|| github.clone()))
         }
-        Reference::Name(name) => match named::look_up(name, false, context)? {
+        Reference::Name(name) => match as_locked(name, context, |name| named::look_up(name, false, context))?
+        {
             Named::Github(github) => Reference::Github(github),
+            Named::Directory { path, .. } => Reference::parse(&path.display().to_string())?,
             _ => reference.clone(),
         },
         other => other.clone(),
     })
+}
+
+/// Does something with a name as it is locked. What is no longer to be had has drifted, and the newest is what there is.
+fn as_locked<T>(
+    name: &Name,
+    context: &SourceContext,
+    look: impl Fn(&Name) -> Result<T, SourceError>,
+) -> Result<T, SourceError> {
+    match context.locked().and_then(|lock| lock.name(name)) {
+        Some(locked) => look(&locked).or_else(|error| match error {
+            SourceError::NoVersion { .. } | SourceError::UnknownName { .. } => look(name),
+            error => Err(error),
+        }),
+        None => look(name),
+    }
 }
 
 /// What to look for next, and where a file asks for it.
@@ -117,17 +135,21 @@ fn next(package: &Package) -> Result<Next, SourceError> {
 fn find(asked: &Asked, child: Option<&Package>, context: &SourceContext) -> Result<Found, SourceError> {
     match &asked.reference {
         Reference::Local(path) => on_disk(path, asked, child, context),
-        Reference::Registry(image) => Ok(Found::image(image.image(), asked)),
-        Reference::Name(name) => match context.locked().and_then(|lock| lock.name(name)) {
-            // What is no longer to be had has drifted, and the newest is what there is.
-            Some(locked) => by_name(&locked, asked, context).or_else(|error| match error {
-                SourceError::NoVersion { .. } | SourceError::UnknownName { .. } => by_name(name, asked, context),
-                error => Err(error),
-            }),
-            None => by_name(name, asked, context),
-        },
+        Reference::Registry(image) => in_registry(image, asked, context),
+        Reference::Name(name) => as_locked(name, context, |name| by_name(name, asked, context)),
         Reference::Github(github) => fetched(github, context).map(Box::new).map(Found::Package),
     }
+}
+
+/// An image of a registry that has been looked up, with the packages that are in it.
+fn in_registry(image: &Registry, asked: &Asked, context: &SourceContext) -> Result<Found, SourceError> {
+    let found = context.images.iter().find(|found| found.serves(image));
+    if found.is_none() && is_plain(image) {
+        return Ok(Found::image(image.image(), asked));
+    }
+    let found = found.ok_or_else(|| RegistryError::Unasked { reference: image.clone() })?;
+    let base = BaseImage::Image { name: found.name(), place: asked.place.clone() };
+    Ok(Found::Bottom(Lineage { packages: found.packages.clone(), base, locked: None }))
 }
 
 /// The package in a repository that is at hand.

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use abx_core::fs::Lock;
 use abx_core::host::HostNetwork;
 use abx_core::{Home, Secret};
-use abx_image::{ImageStore, Registry, RegistrySettings};
+use abx_image::ImageStore;
 use abx_source::SourceContext;
-use abx_source::github::PUBLIC_API;
 
 use crate::Error;
+use crate::credentials::CredentialFiles;
 use crate::settings::Settings;
 
 /// The surroundings of an operation.
@@ -28,6 +29,8 @@ pub struct Context {
     pub github_api: String,
     /// The token for it that the environment has; files are read where one is needed.
     pub github_token: Option<Secret>,
+    /// Where log-ins for registries may be; read where a registry asks for one.
+    pub credentials: CredentialFiles,
     /// The `abx` executable, which re-executes itself as monitor and step helper.
     pub exe: PathBuf,
 }
@@ -46,7 +49,7 @@ impl Context {
             None => user_home.as_ref().ok_or(Error::NoHome)?.join(".sandbox"),
         };
         let settings_file = user_home.as_ref().map(|home| home.join(".abx/config.toml"));
-        let settings = Settings::load(settings_file.as_deref())?;
+        let settings = Settings::load(settings_file.as_deref(), &|name| text(name))?;
         let host = if settings.host_network_config {
             crate::host::discover(Path::new("/"), &|name| std::env::var(name).ok())
         } else {
@@ -54,12 +57,13 @@ impl Context {
         };
         Ok(Self {
             home: Home::new(home),
-            settings,
             host,
             cwd: std::env::current_dir().map_err(Error::working_directory)?,
+            credentials: CredentialFiles::discover(user_home.as_deref(), &|name| var(name).map(PathBuf::from)),
             user_home,
-            github_api: text("ABX_GITHUB_API_URL").unwrap_or_else(|| PUBLIC_API.to_owned()),
-            github_token: text("GITHUB_TOKEN").map(Secret::new),
+            github_api: settings.github_api_url.clone(),
+            github_token: text(crate::github::TOKEN_VARIABLE).map(Secret::new),
+            settings,
             // The running file itself, even when another version has been installed over it since.
             exe: PathBuf::from("/proc/self/exe"),
         })
@@ -67,7 +71,12 @@ impl Context {
 
     /// Where references are looked up.
     pub(crate) fn source(&self) -> SourceContext {
-        SourceContext::new(self.home.clone(), self.cwd.clone(), self.user_home.clone())
+        SourceContext {
+            official: self.settings.official_repo.clone(),
+            index: self.settings.template_index_url.clone(),
+            registries: self.registries(),
+            ..SourceContext::new(self.home.clone(), self.cwd.clone(), self.user_home.clone())
+        }
     }
 
     /// Layers and images on disk.
@@ -75,20 +84,14 @@ impl Context {
         ImageStore::open(&self.home)
     }
 
-    /// How to reach registries.
-    pub(crate) fn registries(&self) -> RegistrySettings {
-        let registry = |settings: &crate::settings::Registry| Registry {
-            mirror: settings.mirror.clone(),
-            insecure: settings.insecure,
-            credentials: None,
-        };
-        let registries = self
-            .settings
-            .registry
-            .iter()
-            .map(|(host, settings)| (host.clone(), registry(settings)))
-            .collect();
-        RegistrySettings { network: self.host.clone(), registries }
+    /// Keeps what is in the store from being cleaned away until the value is dropped: it is used, or about to be.
+    /// `None` where the store cannot be written, and so cannot be cleaned by this user either.
+    pub(crate) async fn use_store(&self) -> Option<Lock> {
+        let path = self.home.in_use_lock();
+        match Lock::try_shared(&path) {
+            Ok(None) => tokio::task::spawn_blocking(move || Lock::shared(&path).ok()).await.ok().flatten(),
+            taken => taken.ok().flatten(),
+        }
     }
 
     pub(crate) fn engine(&self) -> abx_engine::create::Engine {

@@ -3,28 +3,36 @@
 //! A reference becomes a running sandbox in five steps, [`create`]: resolve, plan, build, settle, start.
 //! The command line, a server and a language binding call the same functions and only render what comes back.
 //!
-//! In reading order: [`Context`], [`settings`], [`FetchOptions`], [`create`], [`sandbox`], [`template`], [`doctor`].
+//! In reading order: [`Context`], [`settings`], [`FetchOptions`], [`create`], [`sandbox`], [`template`], [`config`],
+//! [`doctor`].
 //!
-//! **Architecture Invariant:** environment variables are read by [`Context::from_env`] alone; a working folder's `.env`
-//! gives a token and nothing else.
+//! **Architecture Invariant:** environment variables are read by [`Context::from_env`] and [`config`] alone; a working folder's
+//! `.env` gives a token and nothing else.
 
 mod base_image;
+mod blocking;
+pub mod config;
 mod context;
 mod create;
+mod credentials;
 pub mod doctor;
 mod error;
 mod github;
 pub mod host;
 pub mod internal;
+mod lock;
 mod options;
+mod registries;
 pub mod sandbox;
 pub mod settings;
 mod settle;
 pub mod template;
 
 pub use context::Context;
+pub use credentials::CredentialFiles;
 pub use create::{CreateRequest, create};
 pub use error::Error;
+pub use github::{TokenSource, token_source};
 pub use options::FetchOptions;
 pub use sandbox::{Info, Sandbox, Status, find, list};
 

@@ -2,7 +2,7 @@
 
 use abx_core::Progress;
 use abx_reference::Reference;
-use abx_source::{BaseImage, PackageRoot};
+use abx_source::{BaseImage, PackageRoot, RegistryImage};
 use serde::Serialize;
 
 use crate::{Context, Error, FetchOptions};
@@ -18,7 +18,7 @@ pub struct Resolved {
     /// As it was asked for; absent where the default branch was.
     #[serde(rename = "ref")]
     pub git_ref: Option<String>,
-    /// The git tag that a range or `latest` has chosen.
+    /// The tag that a range or `latest` has chosen, of git or of an image.
     pub tag: Option<String>,
     pub commit: Option<String>,
     /// Of the package's content, or of the image.
@@ -37,6 +37,12 @@ pub async fn resolve(
     let _in_use = context.use_store().await;
     let parsed = Reference::parse(reference).map_err(abx_source::SourceError::from)?;
     let settings = crate::github::settings(context, options);
+    if let Reference::Registry(image) = &parsed
+        && !options.frozen
+    {
+        let source = crate::lock::hold(context, reference, &settings, progress).await?;
+        return Ok(in_registry(abx_source::pin_image(image, &source, &settings).await?));
+    }
     let source = match options.frozen {
         true => {
             let source = super::fetch(context, reference, options, progress).await?;
@@ -49,6 +55,7 @@ pub async fn resolve(
     let source = abx_source::fetch_leaf(&parsed, &source, &settings, progress).await?;
     let leaf = abx_source::leaf(&parsed, &source)?;
     let digest = leaf.as_ref().map(abx_source::Package::digest).transpose()?;
+    let parsed = abx_source::stands_for(&parsed, &source)?;
     let mut resolved = Resolved {
         kind: "image",
         owner: None,
@@ -75,7 +82,7 @@ pub async fn resolve(
         }
         Reference::Local(_) => resolved.kind = "directory",
         Reference::Registry(image) => {
-            resolved.digest = image.digest().map(str::to_owned);
+            return Ok(in_registry(abx_source::pin_image(image, &source, &settings).await?));
         }
         Reference::Name(_) => match leaf {
             Some(package) if !matches!(package.root, PackageRoot::Stored { .. }) => {
@@ -93,4 +100,19 @@ pub async fn resolve(
         },
     }
     Ok(resolved)
+}
+
+/// An image, by the manifest its tag or range stands for.
+fn in_registry(image: RegistryImage) -> Resolved {
+    Resolved {
+        kind: "image",
+        owner: None,
+        repo: None,
+        subdir: None,
+        git_ref: None,
+        commit: None,
+        canonical: image.pinned().to_string(),
+        tag: image.tag,
+        digest: image.digest,
+    }
 }
