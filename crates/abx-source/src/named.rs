@@ -38,7 +38,7 @@ pub(crate) fn look_up(name: &Name, or_image: bool, context: &SourceContext) -> R
             Err(versions) => available = versions,
         }
     } else if !is_image_like && SECOND_TIER.contains(&target) {
-        return official(target, selector, context);
+        return official(target, find::git_ref(selector).as_deref(), selector, context);
     }
     if let Some(tag) = stored::find(&context.home, name) {
         return Ok(Named::Stored { tag });
@@ -78,13 +78,21 @@ fn released(
     }
     Ok(match selector.choose(versions.iter().copied()) {
         Some(version) if version == embedded => Ok(Named::Embedded(Box::new(package))),
-        Some(version) => Ok(official(builtin.name, &Selector::Exact(version.to_owned()), context)?),
+        Some(version) => {
+            let tag = official::tag(builtin.name, version);
+            Ok(official(builtin.name, Some(&tag), &Selector::Exact(version.to_owned()), context)?)
+        }
         None => Err(versions.into_iter().map(str::to_owned).collect()),
     })
 }
 
-fn official(name: &str, selector: &Selector, context: &SourceContext) -> Result<Named, SourceError> {
-    Ok(match official::template(name, selector, context)? {
+fn official(
+    name: &str,
+    git_ref: Option<&str>,
+    selector: &Selector,
+    context: &SourceContext,
+) -> Result<Named, SourceError> {
+    Ok(match official::template(name, git_ref, context)? {
         Official::Github(github) => Named::Github(github),
         Official::Directory(path) => Named::Directory { path, selector: selector.clone() },
     })

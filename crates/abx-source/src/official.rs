@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use abx_reference::{Github, LocalPath, Reference, Selector, Version, alias};
+use abx_reference::{Github, LocalPath, Reference, alias};
 
 use crate::{SourceContext, SourceError};
 
@@ -22,24 +22,17 @@ pub(crate) enum Official {
     Directory(PathBuf),
 }
 
-/// Where the template `name` is at the version asked for: a release has the tag `NAME/vVERSION`.
+/// Where the template `name` is; `git_ref` goes before what the setting says of it.
 pub(crate) fn template(
     name: &str,
-    selector: &Selector,
+    git_ref: Option<&str>,
     context: &SourceContext,
 ) -> Result<Official, SourceError> {
     match repository(context)? {
         Reference::Github(github) => {
             let below = github.subdirectory().map_or_else(|| name.to_owned(), |top| format!("{top}/{name}"));
-            let git_ref = match selector {
-                Selector::Latest => github.git_ref().map(ToString::to_string),
-                Selector::Range(range) => Some(range.to_string()),
-                Selector::Exact(tag) => Some(match Version::parse(tag) {
-                    Some(version) => format!("{name}/v{version}"),
-                    None => tag.clone(),
-                }),
-            };
-            Ok(Official::Github(github.elsewhere(Some(&below), git_ref.as_deref())?))
+            let own = github.git_ref().map(ToString::to_string);
+            Ok(Official::Github(github.elsewhere(Some(&below), git_ref.or(own.as_deref()))?))
         }
         Reference::Local(path) if !path.is_relative() => {
             let top = context.directory(&path, &context.cwd);
@@ -48,6 +41,11 @@ pub(crate) fn template(
         }
         _ => Err(malformed(context)),
     }
+}
+
+/// The tag of a release.
+pub(crate) fn tag(name: &str, version: &str) -> String {
+    format!("{name}/v{version}")
 }
 
 /// The same reference without an alias as the name of a directory: `…/python` of the official repository is its
@@ -109,24 +107,21 @@ mod tests {
     fn a_name_leads_to_a_directory_of_the_repository() {
         let dir = |path: &str| Some(Official::Directory(path.into()));
         let github = |text: &str| parse(text).map(Official::Github);
-        for (official, name, expected) in [
-            (OFFICIAL, "go-dev", github("alicloud/sandbox-templates//go-dev")),
-            (OFFICIAL, "go-dev:1.2", github("alicloud/sandbox-templates//go-dev@go-dev/v1.2.0")),
-            (OFFICIAL, "go-dev:^1", github("alicloud/sandbox-templates//go-dev@^1")),
-            (OFFICIAL, "go-dev:next", github("alicloud/sandbox-templates//go-dev@next")),
-            ("o/mirror//t@main", "go-dev", github("o/mirror//t/go-dev@main")),
-            ("o/mirror//t@main", "go-dev:1.2.3", github("o/mirror//t/go-dev@go-dev/v1.2.3")),
-            ("/srv/templates", "go-dev:1.2.3", dir("/srv/templates/go-dev")),
-            ("~/templates", "go-dev", dir("/home/me/templates/go-dev")),
-            ("file:/srv/templates", "go-dev", dir("/srv/templates/go-dev")),
-            ("./templates", "go-dev", None),
-            ("docker://x", "go-dev", None),
-            ("name", "go-dev", None),
-            ("", "go-dev", None),
+        for (official, git_ref, expected) in [
+            (OFFICIAL, None, github("alicloud/sandbox-templates//go-dev")),
+            (OFFICIAL, Some("go-dev/v1.2.0"), github("alicloud/sandbox-templates//go-dev@go-dev/v1.2.0")),
+            ("o/mirror//t@main", None, github("o/mirror//t/go-dev@main")),
+            ("o/mirror//t@main", Some("^1"), github("o/mirror//t/go-dev@^1")),
+            ("/srv/templates", Some("^1"), dir("/srv/templates/go-dev")),
+            ("~/templates", None, dir("/home/me/templates/go-dev")),
+            ("file:/srv/templates", None, dir("/srv/templates/go-dev")),
+            ("./templates", None, None),
+            ("docker://x", None, None),
+            ("name", None, None),
+            ("", None, None),
         ] {
-            let Ok(Reference::Name(parsed)) = Reference::parse(name) else { panic!("{name}") };
-            let found = template(parsed.name(), parsed.selector(), &context(official));
-            assert_eq!(found.ok(), expected, "{official} {name}");
+            let found = template("go-dev", git_ref, &context(official));
+            assert_eq!(found.ok(), expected, "{official} {git_ref:?}");
             assert_eq!(is_sound(official), expected.is_some(), "{official}");
         }
     }

@@ -3,19 +3,25 @@
 use abx_reference::{Github, ReferenceError, Selector, Version};
 use abx_spec::Listing;
 
-/// What a listing's template is at the version asked for: the listing's own `ref` where none was, else the tag of
-/// that version, or the highest in the range.
+/// What a listing's template is at the version asked for; at the listing's own `ref` where none was.
 pub(crate) fn reference(listing: &Listing, selector: &Selector) -> Result<Github, ReferenceError> {
-    let git_ref = match selector {
-        Selector::Latest => return Ok(listing.github.clone()),
-        Selector::Range(range) => range.to_string(),
-        Selector::Exact(tag) => match Version::parse(tag) {
-            // However the repository spells it: `v1.2.0`, `1.2.0`, `NAME/v1.2.0`.
+    match git_ref(selector) {
+        None => Ok(listing.github.clone()),
+        Some(git_ref) => listing.github.elsewhere(listing.github.subdirectory(), Some(&git_ref)),
+    }
+}
+
+/// The ref that a version of a name is looked for at. A repository may spell the tag of 1.2.0 in several ways
+/// (`v1.2.0`, `1.2.0`, `NAME/v1.2.0`), so that a single version is a range too.
+pub(crate) fn git_ref(selector: &Selector) -> Option<String> {
+    match selector {
+        Selector::Latest => None,
+        Selector::Range(range) => Some(range.to_string()),
+        Selector::Exact(tag) => Some(match Version::parse(tag) {
             Some(version) => format!("={version}"),
             None => tag.clone(),
-        },
-    };
-    listing.github.elsewhere(listing.github.subdirectory(), Some(&git_ref))
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,10 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::report::plain;
+use crate::terminal;
+
+/// No column is made narrower.
+const NARROW: usize = 12;
 
 /// Rows under a header; every cell is a line of text, control characters are shown harmless.
 #[derive(Debug)]
@@ -26,18 +30,60 @@ impl Table {
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.map(|cell| plain(&cell)).to_vec());
     }
+
+    /// Cuts cells so that a line is a line of the terminal, where there is one. The columns named first lose first.
+    pub(crate) fn fitted(self, columns: &[usize]) -> Self {
+        if !terminal::stdout_is_terminal() {
+            return self;
+        }
+        self.within(usize::from(terminal::size().columns), columns)
+    }
+
+    fn within(mut self, width: usize, columns: &[usize]) -> Self {
+        for &column in columns {
+            let widths = self.widths();
+            let needed: usize = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+            let Some(&own) = widths.get(column).filter(|_| needed > width) else { continue };
+            let room = own.saturating_sub(needed - width).max(NARROW);
+            for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+                *cell = cut(cell, room);
+            }
+        }
+        self
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &Vec<String>> {
+        Some(&self.header).filter(|header| !header.is_empty()).into_iter().chain(&self.rows)
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.lines().map(Vec::len).max().unwrap_or(0);
+        let width =
+            |column: usize| self.lines().filter_map(|line| line.get(column)).map(|cell| cell.width()).max();
+        (0..columns).map(width).map(Option::unwrap_or_default).collect()
+    }
+}
+
+/// At most `room` columns of a text, which ends in `…` where there was more.
+fn cut(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    for letter in text.chars() {
+        kept.push(letter);
+        if kept.width() >= room {
+            kept.pop();
+            break;
+        }
+    }
+    format!("{}…", kept.trim_end())
 }
 
 impl std::fmt::Display for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let header = Some(&self.header).filter(|header| !header.is_empty());
-        let lines: Vec<&Vec<String>> = header.into_iter().chain(&self.rows).collect();
-        let columns = lines.iter().map(|line| line.len()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns)
-            .map(|column| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.width()).max())
-            .map(Option::unwrap_or_default)
-            .collect();
-        for line in lines {
+        let widths = self.widths();
+        for line in self.lines() {
             let mut text = String::new();
             for (cell, width) in line.iter().zip(&widths) {
                 text.push_str(cell);
@@ -64,6 +110,23 @@ mod tests {
              abc     数据  base\n\
              abcdef        \\u{1b}[31mred\n"
         );
+    }
+
+    #[test]
+    fn wide_cells_are_cut_to_the_terminal_in_the_order_given() {
+        let table = || {
+            let mut table = Table::new(["NAME", "TEXT", "TAGS"]);
+            table.row(["a".into(), "a longer description".into(), "数据分析, 数据, 分析".into()]);
+            table
+        };
+        let line = |width, columns: &[usize]| {
+            let text = table().within(width, columns).to_string();
+            text.lines().nth(1).expect("a row").to_owned()
+        };
+        assert_eq!(line(80, &[2, 1]), "a     a longer description  数据分析, 数据, 分析");
+        assert_eq!(line(42, &[2, 1]), "a     a longer description  数据分析, 数…");
+        assert_eq!(line(36, &[2, 1]), "a     a longer descr…  数据分析,…");
+        assert_eq!(line(1, &[2, 1]), "a     a longer de…  数据分析,…");
     }
 
     #[test]

@@ -1,0 +1,124 @@
+//! Words to templates: those of the catalog, the built-in ones and those of this machine.
+
+use abx_core::Progress;
+use abx_source::catalog::card::{Card, Source, cards};
+use abx_source::catalog::search::{Query, meant};
+use abx_source::{Catalog, SourceContext, SourceError};
+use serde::Serialize;
+
+use crate::{Context, Error, FetchOptions};
+
+/// Which index of templates, and how fresh.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// A URL or a file, in the place of the one that the settings name.
+    pub url: Option<String>,
+    /// Asks its host although a copy is young.
+    pub refresh: bool,
+    /// Never leaves this machine.
+    pub offline: bool,
+}
+
+/// What to look for; every part that is given must be met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SearchRequest {
+    pub words: Vec<String>,
+    pub category: Option<String>,
+    pub tag: Option<String>,
+    /// `official`, `community` or `experimental`.
+    pub status: Option<String>,
+    pub index: IndexOptions,
+}
+
+/// One template.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    pub name: String,
+    /// What to give to `create` for it.
+    pub reference: String,
+    pub description: Option<String>,
+    pub tags: Vec<String>,
+    pub category: Option<String>,
+    pub author: Option<String>,
+    /// A template of this machine has none.
+    pub status: Option<&'static str>,
+    /// `built-in`, `local`, or the directory of a repository.
+    pub source: String,
+}
+
+/// What a search has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// Best first.
+    pub found: Vec<Found>,
+    /// Where nothing was: names and tags like the words.
+    pub meant: Vec<String>,
+}
+
+/// Searches the catalog and what is on this machine.
+///
+/// # Errors
+/// The catalog is not to be had, and there is no copy of it.
+pub async fn search(
+    context: &Context,
+    request: &SearchRequest,
+    progress: &dyn Progress,
+) -> Result<Searched, Error> {
+    let source = request.index.source(context);
+    let catalog = request.index.catalog(context, &source, progress).await.map_err(SourceError::from)?;
+    let cards = cards(&source, Some(&catalog));
+    let query = Query {
+        words: request.words.clone(),
+        category: request.category.clone(),
+        tag: request.tag.clone(),
+        status: request.status.clone(),
+    };
+    let known = cards.clone();
+    let found: Vec<Found> = abx_source::catalog::search::search(cards, &query)
+        .into_iter()
+        .map(|card| Found::new(card, &known))
+        .collect();
+    let meant = if found.is_empty() { meant(&known, &query) } else { Vec::new() };
+    Ok(Searched { found, meant })
+}
+
+impl IndexOptions {
+    pub(super) fn source(&self, context: &Context) -> SourceContext {
+        let source = context.source();
+        SourceContext { index: self.url.clone().unwrap_or_else(|| source.index.clone()), ..source }
+    }
+
+    pub(super) async fn catalog(
+        &self,
+        context: &Context,
+        source: &SourceContext,
+        progress: &dyn Progress,
+    ) -> Result<Catalog, abx_source::CatalogError> {
+        let options = FetchOptions { offline: self.offline, ..FetchOptions::default() };
+        let settings = crate::github::settings(context, &options);
+        abx_source::catalog(source, self.refresh, &settings, progress).await
+    }
+}
+
+impl Found {
+    /// `known` are all templates: the name of one in the catalog may mean another one.
+    pub(super) fn new(card: Card, known: &[Card]) -> Self {
+        let is_first = |other: &&Card| other.name.eq_ignore_ascii_case(&card.name);
+        let is_shadowed = known.iter().find(is_first).is_some_and(|first| first.source != card.source)
+            || abx_source::official::SECOND_TIER.contains(&card.name.as_str());
+        let reference = match &card.source {
+            Source::Catalog(github) if is_shadowed => github.to_string(),
+            _ => card.name.clone(),
+        };
+        Self {
+            reference,
+            source: card.source.to_string(),
+            name: card.name,
+            description: card.description,
+            tags: card.tags,
+            category: card.category,
+            author: card.author,
+            status: card.status,
+        }
+    }
+}
