@@ -130,11 +130,36 @@ async fn a_range_is_the_highest_tag_in_it_and_one_list_serves_all_ranges() {
     let error = world.pin("o/r@^3", &settings).await.expect_err("a pre-release");
     assert_eq!(
         error.hints(),
-        ["the nearest are `2.0.0`, `v1.3.0`, `v1.2.0`", "a pre-release has to be named: `v3.0.0-rc.1`"]
+        ["the nearest are `2.0.0`, `v1.3.0`, `v1.2.0`", "a pre-release has to be named: `o/r@v3.0.0-rc.1`"]
     );
     world.publish("v4.0.0", 40, "hello");
     world.github.tag("o/r", "v4.0.0", &commit(40), false);
     assert_eq!(world.picture("o/r@^4", &settings).await, "*v4.0.0 40");
+}
+
+#[tokio::test]
+async fn a_full_page_is_no_proof_that_nothing_was_added() {
+    let world = World::with(&[]);
+    for number in 0..100 {
+        world.github.tag("o/r", &format!("v2.0.{number}"), &commit(number), false);
+    }
+    assert_eq!(world.picture("o/r@^2", &world.settings()).await, "*v2.0.99 99");
+    // The new one is on a second page, the first is as it was.
+    world.github.tag("o/r", "v1.0.0", &commit(7), false);
+    assert_eq!(world.picture("o/r@^1", &world.stale()).await, "*v1.0.0 7");
+}
+
+#[tokio::test]
+async fn a_list_that_makes_no_sense_is_none() {
+    let world = World::with(&[("v1.2.0", 12)]);
+    world.picture("o/r@^1", &world.settings()).await;
+    let host = world.github.url()[7..].replace(':', "%3A");
+    let list = world.home().store("pins").join(host).join("o/r/%tags.json");
+    let text = std::fs::read_to_string(&list).expect("the list");
+    for damage in ["", "{", "[]", &text.replace(&commit(12), "../../../x"), &text[..text.len() / 2]] {
+        std::fs::write(&list, damage).expect("damage");
+        assert_eq!(world.costs("o/r@^1", &world.settings()).await, ("*v1.2.0 12".to_owned(), 1), "{damage}");
+    }
 }
 
 #[tokio::test]
@@ -236,6 +261,15 @@ async fn offline_a_range_is_the_highest_version_that_is_here() {
     assert_eq!(world.lineage("o/r@^1", &offline).await.expect("here"), ["o/r@^1"]);
     assert_eq!(world.picture("o/r@v1.2.0", &offline).await, "v1.2.0 12");
     assert!(world.picture("o/r@^2", &offline).await.starts_with("E5005 "));
+    // No list was ever asked for.
+    let world = World::with(&[("v1.2.0", 12), ("v1.3.0", 13), ("web/v1.1.0", 11)]);
+    for name in ["v1.2.0", "web/v1.1.0", "HEAD"] {
+        world.lineage(&format!("o/r@{name}"), &world.settings()).await.expect("fetched");
+    }
+    let offline = GithubSettings { offline: true, ..world.settings() };
+    assert_eq!(world.costs("o/r@^1", &offline).await, ("*v1.2.0 12".to_owned(), 0));
+    assert_eq!(world.costs("o/r//web@^1", &offline).await, ("*web/v1.1.0 11".to_owned(), 0));
+    assert_eq!(world.costs("o/r@latest", &offline).await, ("*v1.2.0 12".to_owned(), 0));
 }
 
 #[tokio::test]

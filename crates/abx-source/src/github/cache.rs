@@ -103,6 +103,28 @@ impl Cache {
         bytes.and_then(|bytes| write_atomic(&path, &bytes)).map_err(GithubError::io("write", &path))
     }
 
+    /// What the names stood for that have been asked for one by one.
+    pub(super) fn pinned_names(&self) -> Vec<(String, Pin)> {
+        let Ok(entries) = std::fs::read_dir(self.pins()) else { return Vec::new() };
+        let name = |entry: std::fs::DirEntry| {
+            let file = entry.file_name().into_string().ok()?;
+            unescape(file.strip_suffix(".json")?)
+        };
+        let names = entries.flatten().filter_map(name);
+        names.filter_map(|name| Some((name.clone(), self.of(&name).pin()?))).collect()
+    }
+
+    /// Where another name of the repository is kept.
+    fn of(&self, name: &str) -> Self {
+        Self {
+            home: self.home.clone(),
+            host: self.host.clone(),
+            repository: self.repository.clone(),
+            name: escape_ref(name),
+            commit: None,
+        }
+    }
+
     /// The reference stands for nothing any more.
     pub(super) fn forget(&self) -> Result<(), GithubError> {
         let path = self.pin_path();
@@ -234,6 +256,20 @@ fn escape(text: &str) -> String {
     escaped
 }
 
+/// What was escaped; `None` where it is no name of a ref.
+fn unescape(file: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = file;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        bytes.push(u8::from_str_radix(after.get(..2)?, 16).ok()?);
+        rest = &after[2..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    let name = String::from_utf8(bytes).ok()?;
+    (escape_ref(&name) == file).then_some(name)
+}
+
 /// No file name may have more than 255 bytes, an ending included.
 fn short(name: String) -> String {
     if name.len() <= 200 {
@@ -258,8 +294,12 @@ mod tests {
             ("ä", "ä"),
         ] {
             assert_eq!(escape_ref(name), expected);
+            assert_eq!(unescape(expected).as_deref(), Some(name));
         }
         assert!(escape_ref(&"é/".repeat(120)).len() <= 200);
+        for file in ["default", "%tags", "%", "a%2", "a%2f", "%FF", "%é"] {
+            assert_eq!(unescape(file), None, "{file}");
+        }
     }
 
     #[test]

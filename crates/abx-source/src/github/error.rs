@@ -162,7 +162,10 @@ impl Fault for GithubError {
             Self::NoRef { repository, .. } => {
                 vec![format!("`{repository}` alone means its default branch")]
             }
-            Self::NoVersion { near, prerelease, .. } => version_hints(near, prerelease.as_deref()),
+            Self::NoVersion { repository, subdirectory, near, prerelease, .. } => {
+                let directory = directory(repository, subdirectory.as_deref());
+                version_hints(&directory, near, prerelease.as_deref())
+            }
             Self::TooManyTags { repository, .. } => vec![format!("name one: `{repository}@v1.2.3`")],
             Self::Server { .. }
             | Self::TooSlow { .. }
@@ -187,12 +190,18 @@ impl Fault for GithubError {
 const SET_TOKEN: &str = "set GITHUB_TOKEN, or `github_token` in ~/.abx/.env";
 const OFFLINE: &str = "`--offline` uses what was fetched before";
 
-fn version_hints(near: &[String], prerelease: Option<&str>) -> Vec<String> {
-    let mut hints = match near {
-        [] => vec!["it has no release: tags such as `v1.2.0` are releases".to_owned()],
-        near => vec![format!("the nearest are `{}`", near.join("`, `"))],
+fn version_hints(directory: &str, near: &[String], prerelease: Option<&str>) -> Vec<String> {
+    let mut hints = match (near, directory.split_once("//")) {
+        ([], None) => vec!["it has no release: one is a tag such as `v1.2.0`".to_owned()],
+        ([], Some((_, path))) => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            vec![format!(
+                "it has no release: one is a tag such as `{name}-v1.2.0`, or `v1.2.0` where there is none"
+            )]
+        }
+        (near, _) => vec![format!("the nearest are `{}`", near.join("`, `"))],
     };
-    hints.extend(prerelease.map(|tag| format!("a pre-release has to be named: `{tag}`")));
+    hints.extend(prerelease.map(|tag| format!("a pre-release has to be named: `{directory}@{tag}`")));
     hints
 }
 

@@ -168,7 +168,8 @@ impl<'a> Pinner<'a> {
     /// The best tag, of the list that is known or a new one; else the list that has none. The caller holds its lock.
     async fn choose(&self, api: &Api, wanted: Wanted<'_>) -> Result<Result<Pinned, TagList>, GithubError> {
         let before = self.tags.read().filter(|_| !self.settings.no_cache);
-        let fresh = before.clone().filter(|list| self.believes(list) && self.best(list, wanted).is_some());
+        let fresh =
+            before.clone().filter(|list| self.believes(list) && self.best(&list.tags, wanted).is_some());
         let mut list = match (fresh, before) {
             (Some(fresh), _) => fresh,
             (None, before) => match (api.tags(self.reference, before.as_ref()).await?, before) {
@@ -182,17 +183,17 @@ impl<'a> Pinner<'a> {
         if matches!(wanted, Wanted::Latest) {
             list.without_latest = Some(now());
         }
-        let best = self.best(&list, wanted).cloned();
+        let best = self.best(&list.tags, wanted).cloned();
         if let Some(best) = &best
             && best.is_object
         {
             let commit = api.tagged(self.reference, best).await?;
             list.tags.iter_mut().filter(|tag| *tag == best).for_each(|tag| {
-                *tag = Tag { sha: commit.clone(), is_object: false, ..tag.clone() };
+                *tag = Tag::new(tag.name.clone(), commit.clone());
             });
         }
         self.tags.write(&list)?;
-        let Some(best) = self.best(&list, wanted).and_then(chosen) else { return Ok(Err(list)) };
+        let Some(best) = self.best(&list.tags, wanted).and_then(chosen) else { return Ok(Err(list)) };
         self.remember(&best, &list)?;
         Ok(Ok(best))
     }
@@ -217,25 +218,36 @@ impl<'a> Pinner<'a> {
         if let Some(known) = self.known_name(Some(LATEST)) {
             return Some(known);
         }
-        let list = self.tags.read()?;
-        let seen = list.without_latest?;
-        let is_believed = self.settings.offline || is_young(seen, now(), self.settings.cache_ttl);
-        if !is_believed || !self.believes(&list) {
-            return None;
+        if self.settings.offline {
+            return self.known_choice(Wanted::Latest).or_else(|| self.known_name(None));
         }
-        match self.settings.offline || self.best(&list, Wanted::Latest).is_some() {
-            true => self.known_choice(Wanted::Latest).or_else(|| self.known_name(None)),
-            false => self.known_name(None),
+        let list = self.tags.read().filter(|list| self.believes(list))?;
+        let is_seen = |seen| is_young(seen, now(), self.settings.cache_ttl);
+        list.without_latest.filter(|seen| is_seen(*seen))?;
+        match self.best(&list.tags, Wanted::Latest) {
+            Some(best) => chosen(best),
+            None => self.known_name(None),
         }
     }
 
     fn known_choice(&self, wanted: Wanted) -> Option<Pinned> {
-        let mut list = self.tags.read().filter(|list| self.believes(list))?;
-        if self.settings.offline {
-            // Better an older version than none.
-            list.tags.retain(|tag| tag.commit().is_some_and(|commit| self.cache(None).is_complete(commit)));
-        }
-        self.best(&list, wanted).and_then(chosen)
+        let tags = match self.settings.offline {
+            true => self.tags_here(),
+            false => self.tags.read().filter(|list| self.believes(list))?.tags,
+        };
+        self.best(&tags, wanted).and_then(chosen)
+    }
+
+    /// The tags whose files are here: better an older version than none. Where they were never listed, the names that
+    /// were asked for stand in, of which a branch may look like a version too.
+    fn tags_here(&self) -> Vec<Tag> {
+        let cache = self.cache(None);
+        let mut tags = match self.tags.read() {
+            Some(list) => list.tags,
+            None => cache.pinned_names().into_iter().map(|(name, pin)| Tag::new(name, pin.commit)).collect(),
+        };
+        tags.retain(|tag| tag.commit().is_some_and(|commit| cache.is_complete(commit)));
+        tags
     }
 
     fn believes(&self, list: &TagList) -> bool {
@@ -243,8 +255,8 @@ impl<'a> Pinner<'a> {
         self.settings.offline || is_fresh
     }
 
-    fn best<'b>(&self, list: &'b TagList, wanted: Wanted) -> Option<&'b Tag> {
-        Versions::of(&list.tags, self.reference.subdirectory()).choose(wanted)
+    fn best<'b>(&self, tags: &'b [Tag], wanted: Wanted) -> Option<&'b Tag> {
+        Versions::of(tags, self.reference.subdirectory()).choose(wanted)
     }
 }
 

@@ -27,6 +27,10 @@ pub(super) struct Tag {
 }
 
 impl Tag {
+    pub(super) fn new(name: String, commit: String) -> Self {
+        Self { name, sha: commit, is_object: false }
+    }
+
     /// The commit, where no question is needed to tell it.
     pub(super) fn commit(&self) -> Option<&str> {
         (!self.is_object).then_some(self.sha.as_str())

@@ -24,6 +24,9 @@ const PAGES: usize = 100;
 /// So many pages are asked for at a time.
 const AT_ONCE: usize = 6;
 
+/// No version has a longer name.
+const NAME: usize = 255;
+
 /// A tag may lead to another one, so often.
 const NESTING: usize = 4;
 
@@ -52,7 +55,9 @@ impl Api {
         }
         let Some(first) = self.page(reference, 1, etag(Asked::FirstPage)).await? else { return Ok(None) };
         if first.next.is_none() {
-            return Ok(Some(list(first.tags, Asked::FirstPage, first.etag)));
+            // A full page stays the same where a tag is added behind it.
+            let etag = first.etag.filter(|_| first.tags.len() < PAGE);
+            return Ok(Some(list(first.tags, Asked::FirstPage, etag)));
         }
         match self.matching_refs(reference, None).await? {
             Matching::Tags { tags, etag } => Ok(Some(list(tags, Asked::MatchingRefs, etag))),
@@ -206,14 +211,14 @@ fn too_many(reference: &Github) -> GithubError {
     GithubError::TooManyTags { repository: repository(reference), limit: PAGE * PAGES }
 }
 
-/// What a tag points at; `None` for what is neither commit nor tag.
+/// What a tag points at; `None` for what is neither commit nor tag, and can be no version.
 fn target(name: &str, object: &Value) -> Option<Tag> {
     let is_object = match object["type"].as_str() {
         None | Some("commit") => false,
         Some("tag") => true,
         Some(_) => return None,
     };
-    let sha = object["sha"].as_str().filter(|sha| is_commit(sha))?;
+    let sha = object["sha"].as_str().filter(|sha| is_commit(sha) && name.len() <= NAME)?;
     Some(Tag { name: name.to_owned(), sha: sha.to_ascii_lowercase(), is_object })
 }
 
