@@ -24,7 +24,8 @@ const PARTS: &[&str] = &["template.yaml", "sandbox.yaml", "files", "scripts", "c
 /// The digest of a built-in package, that of a directory with the same files: `sha256:` and 64 digits. `copies` are the
 /// sources of its `build.copy`.
 pub(crate) fn of_builtin<'p>(builtin: &Builtin, copies: impl Iterator<Item = &'p Path>) -> String {
-    let plain = |part: &Path| part.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    let plain =
+        |part: &Path| part.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
     let parts: Vec<PathBuf> = PARTS.iter().map(Path::new).chain(copies).map(plain).collect();
     let mut entries: BTreeMap<&Path, Option<&EmbeddedFile>> = BTreeMap::new();
     for file in builtin.files {

@@ -96,7 +96,10 @@ pub enum LockedKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LockedBase {
     /// The digest is that of the name's index where it has one: it holds on every platform.
-    Registry { image: String, digest: String },
+    Registry {
+        image: String,
+        digest: String,
+    },
     Archive(LockedArchive),
 }
 

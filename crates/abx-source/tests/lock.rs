@@ -52,6 +52,9 @@ impl World {
                 ("parent/template.yaml", &parent),
             ],
         );
+        if git_ref != "HEAD" {
+            self.github.tag("o/r", git_ref, commit, false);
+        }
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -69,7 +72,8 @@ impl World {
         let mut context = fetch::fetch_leaf(&reference, &self.context(), &self.settings, &Silent).await?;
         context.lock = find::of_reference(&reference, &context)?;
         if context.lock.is_none() {
-            context.lock = leaf(&reference, &context)?.map_or(Ok(None), |package| find::of_package(&package))?;
+            context.lock =
+                leaf(&reference, &context)?.map_or(Ok(None), |package| find::of_package(&package))?;
         }
         let context = fetch(text, &context, &self.settings, &Silent).await?;
         Ok((resolve(text, &context)?, context))
@@ -183,7 +187,10 @@ async fn a_range_keeps_the_tag_it_came_to() {
     assert_eq!(lock.templates[1].tag.as_deref(), Some("v1.0.0"));
     world.put("v1.1.0", TWO, "y");
     let (_, context) = world.resolve("./mine").await.expect("resolved");
-    assert_eq!((context.checkouts[0].commit.as_str(), context.checkouts[0].chosen.as_deref()), (ONE, Some("v1.0.0")));
+    assert_eq!(
+        (context.checkouts[0].commit.as_str(), context.checkouts[0].chosen.as_deref()),
+        (ONE, Some("v1.0.0"))
+    );
     assert_eq!(world.drift().await.expect("no lie"), "");
 }
 
@@ -212,13 +219,21 @@ async fn a_fetched_package_is_held_by_its_own_lock_and_one_of_the_working_direct
     let (file, is_apart) = context.lock.map(|found| (found.file, found.is_apart)).expect("its own lock");
     assert_eq!((file.as_str(), is_apart), ("p/q/template.lock", false));
     // That of the working directory is of `p/q` itself.
-    let apart = own(TWO).replacen("reference = \".\"\nkind = \"directory\"", &format!("reference = \"p/q\"\nkind = \"github\"\ncommit = \"{ONE}\"\ndigest = \"sha256:{}\"", "0".repeat(64)), 1);
+    let apart = own(TWO).replacen(
+        "reference = \".\"\nkind = \"directory\"",
+        &format!(
+            "reference = \"p/q\"\nkind = \"github\"\ncommit = \"{ONE}\"\ndigest = \"sha256:{}\"",
+            "0".repeat(64)
+        ),
+        1,
+    );
     fs::write(world.dir.path().join("template.lock"), &apart).expect("write");
     let (_, context) = world.resolve("p/q").await.expect("resolved");
     assert_eq!(commit(&context), TWO);
     assert!(context.lock.is_some_and(|found| found.is_apart));
     // One of something else says nothing.
-    fs::write(world.dir.path().join("template.lock"), apart.replace("\"p/q\"", "\"p/other\"")).expect("write");
+    fs::write(world.dir.path().join("template.lock"), apart.replace("\"p/q\"", "\"p/other\""))
+        .expect("write");
     let (_, context) = world.resolve("p/q").await.expect("resolved");
     assert_eq!(commit(&context), ONE);
 }
@@ -267,7 +282,8 @@ fn a_place_is_beside_the_template_or_in_the_working_directory() {
     let reference = Reference::parse("https://github.com/o/r/tree/main/t").expect("a reference");
     let place = LockPlace::of_reference(&reference, &context);
     assert_eq!((place.display.as_str(), place.top.as_str()), ("template.lock", "o/r//t@main"));
-    let package = leaf(&Reference::parse("./mine/").expect("a path"), &context).expect("read").expect("a package");
+    let package =
+        leaf(&Reference::parse("./mine/").expect("a path"), &context).expect("read").expect("a package");
     let place = LockPlace::of_package(&package).expect("a directory");
     assert_eq!((place.display.as_str(), place.top.as_str()), ("./mine/template.lock", "."));
 }

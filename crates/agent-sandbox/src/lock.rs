@@ -19,7 +19,10 @@ pub(crate) async fn hold(
     // Resolving tells what is wrong with it.
     let Ok(parsed) = Reference::parse(reference) else { return Ok(source) };
     source.lock = find::of_reference(&parsed, &source)?;
-    if source.lock.is_none() {
+    if let Some(found) = &source.lock {
+        // Nobody would look for it there.
+        progress.event(Event::Note(format!("{} holds for {reference}", found.file)));
+    } else {
         if matches!(parsed, Reference::Github(_)) {
             source = abx_source::fetch_leaf(&parsed, &source, settings, progress).await?;
         }
@@ -48,9 +51,6 @@ pub(crate) fn check(
             false => Ok(()),
         };
     };
-    if found.is_apart {
-        progress.event(Event::Note(format!("{} says what {reference} is", found.file)));
-    }
     let members = describe(lineage, found.lock.top(), source)?;
     let drift = found.lock.drift(&members, &lineage.base, &found.file)?;
     report(reference, &found.file, drift, options, progress)

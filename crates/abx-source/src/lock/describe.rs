@@ -76,11 +76,7 @@ fn member(
 }
 
 /// What a path in the child's repository means follows from the child's commit.
-fn in_checkout(
-    template: &mut LockedTemplate,
-    checkout: &Checkout,
-    root: &std::path::Path,
-) -> io::Result<()> {
+fn in_checkout(template: &mut LockedTemplate, checkout: &Checkout, root: &std::path::Path) -> io::Result<()> {
     let parsed = Reference::parse(&template.reference);
     if matches!(parsed, Ok(Reference::Local(_))) {
         return Ok(());

@@ -57,7 +57,8 @@ impl Lock {
         };
         let locked = self.base.as_ref().map(LockedBase::image);
         if locked != found {
-            let shown = |name: Option<&str>| name.map_or_else(|| "none".to_owned(), |name| format!("`{name}`"));
+            let shown =
+                |name: Option<&str>| name.map_or_else(|| "none".to_owned(), |name| format!("`{name}`"));
             drift.push(Drift::new("the base image", shown(locked), shown(found)));
         }
         Ok(drift)
@@ -77,11 +78,7 @@ fn parents(
     Drift::new(&format!("the parent of {subject}"), shown(locked), shown(found))
 }
 
-fn members(
-    locked: &LockedTemplate,
-    found: &LockedTemplate,
-    file: &str,
-) -> Result<Option<Drift>, LockError> {
+fn members(locked: &LockedTemplate, found: &LockedTemplate, file: &str) -> Result<Option<Drift>, LockError> {
     let subject = format!("`{}`", locked.reference);
     let is_same = locked.digest == found.digest && locked.name == found.name;
     if is_same && (locked.commit == found.commit || locked.commit.is_none() || found.commit.is_none()) {

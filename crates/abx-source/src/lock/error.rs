@@ -65,7 +65,9 @@ impl Fault for LockError {
         match self {
             Self::Malformed { .. } => vec!["the file is written by `abx template lock`, not by hand".into()],
             Self::Newer { .. } => vec!["a newer abx wrote it: use that one".into()],
-            Self::Missing { subject, other: None } => vec![format!("`abx template lock {subject}` writes it")],
+            Self::Missing { subject, other: None } => {
+                vec![format!("`abx template lock {subject}` writes it")]
+            }
             Self::Missing { subject, other: Some(other) } => vec![
                 format!("the template.lock that is there is of `{other}`"),
                 format!("`abx template lock {subject}` writes one"),

@@ -80,7 +80,9 @@ pub fn read(path: &Path, display: &str) -> Result<Option<Lock>, LockError> {
     // Opening anything but a file might wait for ever.
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => {}
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(LockError::io("read", path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(LockError::io("read", path)(error));
+        }
         _ => return Ok(None),
     }
     let mut bytes = Vec::new();

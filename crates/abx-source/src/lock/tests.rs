@@ -199,7 +199,12 @@ fn what_nobody_would_write_is_refused_with_its_place() {
         ("version = 1", "version = 0", (3, 11), "there is no version 0"),
         ("version = 1", "version = \"1\"", (3, 11), "invalid type"),
         ("version = 1\n", "", (1, 1), "missing field `version`"),
-        ("kind = \"github\"", "kind = \"gitlab\"", (13, 8), "there is no kind `gitlab`, but directory, github"),
+        (
+            "kind = \"github\"",
+            "kind = \"gitlab\"",
+            (13, 8),
+            "there is no kind `gitlab`, but directory, github",
+        ),
         ("kind = \"github\"", "kin = \"github\"", (13, 1), "unknown field `kin`"),
         ("kind = \"github\"\n", "", (11, 1), "missing field `kind`"),
         (COMMIT, "HEAD", (16, 10), "a commit has forty digits"),
@@ -221,7 +226,9 @@ fn what_nobody_would_write_is_refused_with_its_place() {
         assert!(error.to_string().contains(message), "{from} → {to}: {error}");
         assert_eq!((snippet.line, snippet.column), place, "{from} → {to}: {error}");
     }
-    for text in ["", "version = 1\n", "version = 1\n[base]\nimage = \"a\"\n", "\u{0}", "version = 1\nversion = 1"] {
+    for text in
+        ["", "version = 1\n", "version = 1\n[base]\nimage = \"a\"\n", "\u{0}", "version = 1\nversion = 1"]
+    {
         let error = Lock::parse(text, "template.lock").expect_err(text);
         assert_eq!((error.code().as_str(), error.snippets().len()), ("E2004", 1), "{text:?}: {error}");
     }
@@ -296,7 +303,10 @@ fn an_archive_that_moved_on_says_in_which_packages() {
         (&["a=1", "b=2", "c=1"], Some("b 1 → 2")),
         (&["a=1", "b=1"], Some("c 1 gone")),
         (&["a=1", "b=1", "c=1", "d=1"], Some("d 1 new")),
-        (&["a=2", "b=2", "c=2", "d=1", "e=1", "f=1"], Some("a 1 → 2, b 1 → 2, c 1 → 2, d 1 new, e 1 new and 1 more")),
+        (
+            &["a=2", "b=2", "c=2", "d=1", "e=1", "f=1"],
+            Some("a 1 → 2, b 1 → 2, c 1 → 2, d 1 new, e 1 new and 1 more"),
+        ),
     ] {
         assert_eq!(locked.changes(&archive(packages)).as_deref(), expected, "{packages:?}");
     }
