@@ -281,7 +281,7 @@ async fn templates_inherit_across_repositories_and_reach_nothing_of_this_machine
         ("o/r//child", "o/r//child < p/q//base@v1"),
         ("./local", "./local < p/q//base@v1"),
         ("o/r//near", "o/r//near < base of o/r//near"),
-        ("o/r//far", "E2004 `../../base` leads out of the repository of `o/r//far`"),
+        ("o/r//far", "E2004 `../../base` leads out of the repository or archive of `o/r//far`"),
         ("o/r//absolute", "E2004 "),
     ] {
         let picture = world.picture(text, &world.settings()).await;
