@@ -126,7 +126,7 @@ impl<'s> Findings<'s> {
     }
 
     pub(crate) fn fault(&mut self, problem: Problem, span: Span) {
-        if self.faults.len() < REPORTED {
+        if !self.is_full() {
             self.faults.push(Diagnostic::new(problem, self.source, span));
         }
     }
@@ -137,9 +137,18 @@ impl<'s> Findings<'s> {
         }
     }
 
+    pub(crate) fn source(&self) -> &'s Source {
+        self.source
+    }
+
     /// No fault so far.
     pub(crate) fn is_clean(&self) -> bool {
         self.faults.is_empty()
+    }
+
+    /// Further faults would not be reported.
+    pub(crate) fn is_full(&self) -> bool {
+        self.faults.len() >= REPORTED
     }
 
     /// The warnings, or every fault.

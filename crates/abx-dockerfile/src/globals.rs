@@ -15,7 +15,7 @@ use crate::syntax::Word;
 pub struct Globals {
     pub(crate) inputs: Inputs,
     pub(crate) escape: char,
-    /// `None` for an argument without a value.
+    /// Those there always are, and those of the file; `None` for one without a value.
     values: BTreeMap<String, Option<String>>,
 }
 
@@ -26,14 +26,15 @@ impl Globals {
     /// # Errors
     /// Every default that cannot be expanded.
     pub fn new(dockerfile: &Dockerfile, inputs: &Inputs) -> Result<Self, Invalid> {
-        let mut globals = Self { inputs: inputs.clone(), escape: dockerfile.escape, values: BTreeMap::new() };
+        let predefined = inputs.predefined().map(|(name, value)| (name.to_owned(), Some(value)));
+        let values = predefined.collect();
+        let mut globals = Self { inputs: inputs.clone(), escape: dockerfile.escape, values };
         let mut faults = Vec::new();
         let mut cost = 0;
         for argument in &dockerfile.arguments {
             let name = &argument.name.text;
-            let given = inputs.arguments.get(name).cloned();
-            let value = match (given, &argument.value) {
-                (Some(given), _) => Some(given),
+            let value = match (inputs.arguments.get(name), &argument.value) {
+                (Some(given), _) => Some(given.clone()),
                 (None, Some(default)) => match globals.expand(default, &mut cost) {
                     Ok(text) => Some(text),
                     Err(problem) => {
@@ -41,7 +42,7 @@ impl Globals {
                         continue;
                     }
                 },
-                (None, None) => inputs.predefined(name),
+                (None, None) => globals.value(name).map(str::to_owned),
             };
             globals.values.insert(name.clone(), value);
         }
@@ -49,35 +50,15 @@ impl Globals {
     }
 
     /// The value of an argument in a `FROM`.
-    pub fn value(&self, name: &str) -> Option<String> {
-        match self.values.get(name) {
-            Some(value) => value.clone(),
-            None => self.inputs.predefined(name),
-        }
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.values.get(name).and_then(|value| value.as_deref())
     }
 
     /// Expands a word of a `FROM`.
     pub(crate) fn expand(&self, word: &Word, cost: &mut usize) -> Result<String, Problem> {
         let lexer = Lexer { escape: self.escape, keep_quotes: false };
-        let predefined: BTreeMap<&str, String> =
-            PREDEFINED.iter().filter_map(|name| Some((*name, self.inputs.predefined(name)?))).collect();
-        let lookup = |name: &str| match self.values.get(name) {
-            Some(value) => value.as_deref(),
-            None => predefined.get(name).map(|value| &**value),
-        };
-        let expanded = lexer.word(&word.text, &lookup)?;
+        let expanded = lexer.word(&word.text, &|name| self.value(name))?;
         *cost += expanded.cost;
         if *cost > STAGE_BYTES { Err(Problem::StageTooLarge) } else { Ok(expanded.text) }
     }
 }
-
-const PREDEFINED: [&str; 8] = [
-    "BUILDPLATFORM",
-    "BUILDOS",
-    "BUILDARCH",
-    "BUILDVARIANT",
-    "TARGETPLATFORM",
-    "TARGETOS",
-    "TARGETARCH",
-    "TARGETVARIANT",
-];

@@ -76,21 +76,20 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The value of an argument that is there before any `ARG`: `TARGETARCH` and its kin. A build argument
-    /// of that name wins.
-    pub(crate) fn predefined(&self, name: &str) -> Option<String> {
-        let (platform, part) = match name.strip_prefix("TARGET") {
-            Some(part) => (&self.target, part),
-            None => (&self.build, name.strip_prefix("BUILD")?),
-        };
-        let value = match part {
-            "PLATFORM" => platform.to_string(),
-            "OS" => platform.os.clone(),
-            "ARCH" => platform.architecture.clone(),
-            "VARIANT" => platform.variant.clone(),
-            _ => return None,
-        };
-        Some(self.arguments.get(name).cloned().unwrap_or(value))
+    /// The arguments there are before any `ARG`: `TARGETARCH` and its kin. A build argument of that name wins.
+    pub(crate) fn predefined(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let (build, target) = (&self.build, &self.target);
+        let known = [
+            ("BUILDPLATFORM", build.to_string()),
+            ("BUILDOS", build.os.clone()),
+            ("BUILDARCH", build.architecture.clone()),
+            ("BUILDVARIANT", build.variant.clone()),
+            ("TARGETPLATFORM", target.to_string()),
+            ("TARGETOS", target.os.clone()),
+            ("TARGETARCH", target.architecture.clone()),
+            ("TARGETVARIANT", target.variant.clone()),
+        ];
+        known.into_iter().map(|(name, value)| (name, self.arguments.get(name).cloned().unwrap_or(value)))
     }
 
     /// The proxies the caller gave, for the environment of each `RUN`.
@@ -108,10 +107,12 @@ impl Inputs {
         });
         let declared: BTreeSet<&str> =
             local.flatten().chain(&dockerfile.arguments).map(|argument| &*argument.name.text).collect();
+        let predefined: BTreeSet<&str> = self.predefined().map(|(name, _)| name).collect();
         let is_unused = |name: &&str| {
-            let is_known =
-                PROXIES.contains(name) || name.starts_with("BUILDKIT_") || *name == "SOURCE_DATE_EPOCH";
-            !declared.contains(name) && !is_known && self.predefined(name).is_none()
+            let is_known = PROXIES.contains(name) || predefined.contains(name);
+            // Switches of docker's own builder, which people pass along.
+            let is_switch = name.starts_with("BUILDKIT_") || *name == "SOURCE_DATE_EPOCH";
+            !declared.contains(name) && !is_known && !is_switch
         };
         self.arguments.keys().map(|name| &**name).filter(is_unused).collect()
     }

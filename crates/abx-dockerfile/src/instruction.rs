@@ -125,7 +125,8 @@ pub enum MountKind {
         target: Word,
         size: Option<u64>,
     },
-    /// A secret of the caller, as a file, as a variable, or both.
+    /// A secret of the caller, as a file, as a variable, or both; where neither is named, as the file
+    /// `/run/secrets/ID`.
     Secret {
         id: Word,
         target: Option<Word>,

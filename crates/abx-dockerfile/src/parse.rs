@@ -1,5 +1,7 @@
 //! Text → [`Dockerfile`].
 
+use std::collections::HashMap;
+
 use crate::diagnostic::{Diagnostic, Findings, Invalid};
 use crate::instruction::{Action, Argument, From, Instruction};
 use crate::limits::FILE_BYTES;
@@ -107,6 +109,9 @@ fn tree(source: &Source, findings: &mut Findings<'_>) -> Tree {
         return Tree { escape: '\\', frontend: None, nodes: Vec::new() };
     }
     let tree = syntax::parse(source, findings);
+    if let Some(at) = source.text().find('\0') {
+        findings.fault(Problem::Nul, Span { start: at, end: at + 1 });
+    }
     if tree.nodes.is_empty() && findings.is_clean() {
         findings.fault(Problem::Empty, Span::default());
     }
@@ -132,12 +137,19 @@ fn stages(tree: Tree, findings: &mut Findings<'_>) -> (Vec<Argument>, Vec<Stage>
     let mut stages: Vec<Stage> = Vec::new();
     let mut has_from = false;
     let mut last = Span::default();
+    let mut names: HashMap<String, usize> = HashMap::new();
     for node in tree.nodes {
+        if reader.findings.is_full() {
+            break;
+        }
         last = node.span;
         match (node.keyword, stages.last_mut()) {
             (Keyword::From, _) => {
                 has_from = true;
-                stages.extend(stage(&node, &mut reader));
+                if let Some(stage) = stage(&node, &mut reader) {
+                    note_name(&stage, &mut names, &mut reader);
+                    stages.push(stage);
+                }
             }
             (_, Some(stage)) => stage.instructions.extend(instruction(node, &mut reader)),
             // What follows a FROM that is at fault is read for its own faults.
@@ -154,6 +166,15 @@ fn stages(tree: Tree, findings: &mut Findings<'_>) -> (Vec<Argument>, Vec<Stage>
         reader.fault(Problem::NoStage, last);
     }
     (arguments, stages)
+}
+
+/// A name that is given twice is most likely a slip.
+fn note_name(stage: &Stage, names: &mut HashMap<String, usize>, reader: &mut Reader<'_, '_>) {
+    let Some(name) = &stage.from.name else { return };
+    let line = reader.findings.source().line_at(name.span.start);
+    if let Some(line) = names.insert(name.text.clone(), line) {
+        reader.findings.warn(Problem::StageTwice { name: name.text.clone(), line }, name.span);
+    }
 }
 
 fn before_from(node: Node, reader: &mut Reader<'_, '_>) {

@@ -15,6 +15,8 @@ pub enum Problem {
     Empty,
     #[error("the file is larger than {FILE_BYTES} bytes")]
     TooLarge,
+    #[error("the text holds a NUL character, which no argument or variable can")]
+    Nul,
     #[error("the directive `{name}` is there twice")]
     DirectiveTwice { name: &'static str },
     #[error("the escape character is `\\` or a backtick, not `{text}`")]

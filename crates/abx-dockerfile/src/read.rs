@@ -15,6 +15,6 @@ mod run;
 pub(crate) mod value;
 
 pub(crate) use action::{argument_name, instruction};
-pub(crate) use files::{is_git, unsupported_git};
+pub(crate) use files::{is_git, lines, unsupported_git};
 pub(crate) use from::from;
 pub(crate) use reader::Reader;

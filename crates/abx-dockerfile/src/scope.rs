@@ -39,7 +39,7 @@ impl Scope {
     /// # Errors
     /// A word that cannot be expanded or that means nothing once it is.
     pub fn expand(&mut self, instruction: &Instruction, source: &Source) -> Result<Instruction, Invalid> {
-        let action = expand::action(self, &instruction.action);
+        let action = expand::action(self, source, &instruction.action);
         let action =
             action.map_err(|(problem, span)| Invalid::from(Diagnostic::new(problem, source, span)))?;
         Ok(Instruction { action, ..instruction.clone() })

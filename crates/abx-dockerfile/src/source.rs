@@ -43,6 +43,16 @@ impl Source {
         self.starts.partition_point(|start| *start <= offset).max(1)
     }
 
+    /// The line, counted from 0, of a text over several lines that stands at `span`.
+    pub(crate) fn line_within(&self, span: Span, line: usize) -> Span {
+        let start = self.starts.get(self.line_at(span.start) - 1 + line).copied().unwrap_or(span.end);
+        let start = start.clamp(span.start, span.end);
+        let text = &self.text[start..span.end];
+        let text = text.split('\n').next().unwrap_or_default();
+        let indent = text.len() - text.trim_start().len();
+        Span { start: start + indent, end: start + indent + text.trim().len() }
+    }
+
     /// The place of `span` with its line, as errors show it. Of a span over several lines the first is
     /// shown; of an endless line its beginning.
     pub fn snippet(&self, span: Span) -> Snippet {

@@ -34,9 +34,22 @@ impl Lexer {
         word: &str,
         lookup: &dyn Fn(&str) -> Option<&'a str>,
     ) -> Result<Expanded, ExpandError> {
-        let mut reader = Reader::new(self, word, lookup);
-        reader.read(None, false)?;
-        Ok(Expanded { text: reader.out.text, has_variables: reader.has_variables, cost: reader.made })
+        self.text(word, lookup).map_err(|(error, _)| error)
+    }
+
+    /// [`Lexer::word`] for a text of many lines: where an error begins, in bytes, comes with it.
+    pub(crate) fn text<'a>(
+        self,
+        text: &str,
+        lookup: &dyn Fn(&str) -> Option<&'a str>,
+    ) -> Result<Expanded, (ExpandError, usize)> {
+        let mut reader = Reader::new(self, text, lookup);
+        match reader.read(None, false) {
+            Ok(_) => {
+                Ok(Expanded { text: reader.out.text, has_variables: reader.has_variables, cost: reader.made })
+            }
+            Err(error) => Err((error, text.len() - reader.outermost)),
+        }
     }
 
     /// Expands a text to words: what is not quoted is split at white space, also within the value of a
@@ -86,6 +99,8 @@ impl Output {
 struct Reader<'w, 'l, 'a> {
     lexer: Lexer,
     rest: &'w str,
+    /// How much was left where the outermost quote or variable under way began.
+    outermost: usize,
     lookup: &'l dyn Fn(&str) -> Option<&'a str>,
     out: Output,
     /// Bytes made so far, within braces too.
@@ -96,7 +111,9 @@ struct Reader<'w, 'l, 'a> {
 
 impl<'w, 'l, 'a> Reader<'w, 'l, 'a> {
     fn new(lexer: Lexer, rest: &'w str, lookup: &'l dyn Fn(&str) -> Option<&'a str>) -> Self {
-        Self { lexer, rest, lookup, out: Output::default(), made: 0, depth: 0, has_variables: false }
+        let outermost = rest.len();
+        let out = Output::default();
+        Self { lexer, rest, outermost, lookup, out, made: 0, depth: 0, has_variables: false }
     }
 
     fn next(&mut self) -> Option<char> {
@@ -132,6 +149,9 @@ impl<'w, 'l, 'a> Reader<'w, 'l, 'a> {
     /// the text, for a pattern.
     fn read(&mut self, stop: Option<char>, raw: bool) -> Result<bool, ExpandError> {
         while let Some(letter) = self.next() {
+            if self.depth == 0 {
+                self.outermost = self.rest.len() + letter.len_utf8();
+            }
             self.grow(letter.len_utf8())?;
             if Some(letter) == stop {
                 return Ok(true);

@@ -63,7 +63,7 @@ fn filled(node: &Node, what: &'static str, reader: &mut Reader<'_, '_>) -> Optio
 pub(crate) fn command(body: &Body, reader: &mut Reader<'_, '_>) -> Option<Command> {
     match body {
         Body::Json(words) if words.is_empty() => None,
-        Body::Json(words) => Some(Command::Exec(words.iter().map(|word| word.text.clone()).collect())),
+        Body::Json(words) => Some(Command::Exec(strings(words, reader))),
         Body::Text(word) => {
             if word.text.starts_with('[') && word.text.ends_with(']') && word.text.contains(',') {
                 reader.findings.warn(Problem::NotArray, word.span);
@@ -72,6 +72,14 @@ pub(crate) fn command(body: &Body, reader: &mut Reader<'_, '_>) -> Option<Comman
         }
         _ => None,
     }
+}
+
+/// The arguments of a program, which cannot hold `\u0000`.
+fn strings(words: &[Word], reader: &mut Reader<'_, '_>) -> Vec<String> {
+    if let Some(word) = words.iter().find(|word| word.text.contains('\0')) {
+        reader.fault(Problem::Nul, word.span);
+    }
+    words.iter().map(|word| word.text.clone()).collect()
 }
 
 fn optional_command(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Option<Command>> {
@@ -145,9 +153,7 @@ fn expose(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Action> {
 
 fn shell(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Action> {
     match &node.body {
-        Body::Json(words) if !words.is_empty() => {
-            Some(Action::Shell(words.iter().map(|word| word.text.clone()).collect()))
-        }
+        Body::Json(words) if !words.is_empty() => Some(Action::Shell(strings(words, reader))),
         _ => {
             reader.needs(node, "an array such as `[\"/bin/bash\", \"-c\"]`");
             None

@@ -103,12 +103,18 @@ fn inline(heredoc: &Heredoc, reader: &mut Reader<'_, '_>) -> Inline {
         true => without_tabs(&heredoc.content),
         false => heredoc.content.clone(),
     };
-    let content = Word { text, span: heredoc.span };
+    let content = Word { text, span: heredoc.lines };
     if heredoc.expand {
         let lexer = Lexer { escape: reader.escape, keep_quotes: true };
-        if let Err(error) = lexer.word(&content.text, &|_| Some("x")) {
-            reader.fault(error.into(), content.span);
+        if let Err((error, at)) = lexer.text(&content.text, &|_| Some("x")) {
+            let span = reader.findings.source().line_within(content.span, lines(&content.text[..at]));
+            reader.fault(error.into(), span);
         }
     }
     Inline { name: heredoc.name.clone(), content, expand: heredoc.expand }
+}
+
+/// The line breaks in a text.
+pub(crate) fn lines(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
 }

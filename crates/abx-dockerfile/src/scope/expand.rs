@@ -1,4 +1,4 @@
-//! One file for all instructions, because most of it is which of their words are expanded.
+//! Which words of an instruction are expanded, and what is checked then.
 
 use super::Scope;
 use crate::expand::Lexer;
@@ -6,18 +6,18 @@ use crate::glob::Glob;
 use crate::instruction::{Action, Add, Argument, Copy, Files, Inline, Mount, MountKind, Run, Variable};
 use crate::limits::STAGE_BYTES;
 use crate::problem::Problem;
-use crate::read::{argument_name, is_git, unsupported_git, value};
-use crate::source::Span;
+use crate::read::{argument_name, is_git, lines, unsupported_git, value};
+use crate::source::{Source, Span};
 use crate::syntax::{Keyword, Word};
 
 type Refusal = (Problem, Span);
 type Outcome<T> = Result<T, Refusal>;
 
-pub(super) fn action(scope: &mut Scope, action: &Action) -> Outcome<Action> {
+pub(super) fn action(scope: &mut Scope, source: &Source, action: &Action) -> Outcome<Action> {
     Ok(match action {
-        Action::Add(add) => Action::Add(self::add(scope, add)?),
+        Action::Add(add) => Action::Add(self::add(scope, source, add)?),
         Action::Copy(copy) => {
-            Action::Copy(Copy { files: files(scope, &copy.files, Keyword::Copy)?, ..copy.clone() })
+            Action::Copy(Copy { files: files(scope, source, &copy.files, Keyword::Copy)?, ..copy.clone() })
         }
         Action::Arg(arguments) => Action::Arg(self::arguments(scope, arguments)?),
         Action::Env(given) => {
@@ -51,15 +51,22 @@ pub(super) fn action(scope: &mut Scope, action: &Action) -> Outcome<Action> {
 }
 
 fn word(scope: &mut Scope, word: &Word) -> Outcome<Word> {
-    raw(scope, word, false)
-}
-
-fn raw(scope: &mut Scope, word: &Word, keep_quotes: bool) -> Outcome<Word> {
-    let lexer = Lexer { escape: scope.globals.escape, keep_quotes };
+    let lexer = Lexer { escape: scope.globals.escape, keep_quotes: false };
     let expanded = lexer.word(&word.text, &|name| scope.variables.get(name));
     let expanded = expanded.map_err(|error| (error.into(), word.span))?;
     spend(scope, expanded.cost, word.span)?;
     Ok(Word { text: expanded.text, span: word.span })
+}
+
+/// The content of a here-document, whose quotes mean nothing; an error points at its line.
+fn document(scope: &mut Scope, source: &Source, content: &Word) -> Outcome<Word> {
+    let lexer = Lexer { escape: scope.globals.escape, keep_quotes: true };
+    let expanded = lexer.text(&content.text, &|name| scope.variables.get(name));
+    let expanded = expanded.map_err(|(error, at)| {
+        (error.into(), source.line_within(content.span, lines(&content.text[..at])))
+    })?;
+    spend(scope, expanded.cost, content.span)?;
+    Ok(Word { text: expanded.text, span: content.span })
 }
 
 fn spend(scope: &mut Scope, cost: usize, span: Span) -> Outcome<()> {
@@ -85,6 +92,17 @@ fn optional(scope: &mut Scope, word: Option<&Word>) -> Outcome<Option<Word>> {
     word.map(|word| self::word(scope, word)).transpose()
 }
 
+/// A flag whose variable is empty is as good as absent.
+fn unless_empty(
+    scope: &mut Scope,
+    word: Option<&Word>,
+    check: fn(&str) -> Result<(), value::Refused>,
+) -> Outcome<Option<Word>> {
+    let check = |text: &str| if text.is_empty() { Ok(()) } else { check(text) };
+    let word = word.map(|word| checked(scope, word, check)).transpose()?;
+    Ok(word.filter(|word| !word.text.is_empty()))
+}
+
 fn words(scope: &mut Scope, words: &[Word]) -> Outcome<Vec<Word>> {
     words.iter().map(|word| self::word(scope, word)).collect()
 }
@@ -106,7 +124,10 @@ fn arguments(scope: &mut Scope, arguments: &[Argument]) -> Outcome<Vec<Argument>
         let value = match (given, &argument.value) {
             (Some(given), _) => Some(Word { text: given, span: name.span }),
             (None, Some(default)) => Some(word(scope, default)?),
-            (None, None) => scope.globals.value(&name.text).map(|text| Word { text, span: name.span }),
+            (None, None) => {
+                let inherited = scope.globals.value(&name.text);
+                inherited.map(|text| Word { text: text.to_owned(), span: name.span })
+            }
         };
         if let Some(value) = &value {
             spend(scope, value.text.len(), value.span)?;
@@ -132,8 +153,8 @@ fn expose(scope: &mut Scope, words: &[Word]) -> Outcome<Vec<Word>> {
     Ok(ports)
 }
 
-fn add(scope: &mut Scope, add: &Add) -> Outcome<Add> {
-    let files = files(scope, &add.files, Keyword::Add)?;
+fn add(scope: &mut Scope, source: &Source, add: &Add) -> Outcome<Add> {
+    let files = files(scope, source, &add.files, Keyword::Add)?;
     if let Some(source) = files.sources.iter().find(|source| is_git(&source.text)) {
         return Err((unsupported_git("ADD of a git repository"), source.span));
     }
@@ -141,22 +162,22 @@ fn add(scope: &mut Scope, add: &Add) -> Outcome<Add> {
     Ok(Add { files, checksum, unpack: add.unpack })
 }
 
-fn files(scope: &mut Scope, files: &Files, keyword: Keyword) -> Outcome<Files> {
+fn files(scope: &mut Scope, text: &Source, files: &Files, keyword: Keyword) -> Outcome<Files> {
     let mut sources = Vec::new();
     for source in &files.sources {
         sources.push(filled(scope, source, keyword, "source")?);
     }
     let inline = |inline: &Inline| {
         let content = match inline.expand {
-            true => raw(scope, &inline.content, true)?,
+            true => document(scope, text, &inline.content)?,
             false => inline.content.clone(),
         };
         Ok(Inline { name: inline.name.clone(), content, expand: false })
     };
     let inline = files.inline.iter().map(inline).collect::<Result<_, _>>()?;
     let dest = filled(scope, &files.dest, keyword, "destination")?;
-    let chown = files.chown.as_ref().map(|word| checked(scope, word, value::owner)).transpose()?;
-    let chmod = files.chmod.as_ref().map(|word| checked(scope, word, value::mode)).transpose()?;
+    let chown = unless_empty(scope, files.chown.as_ref(), value::owner)?;
+    let chmod = unless_empty(scope, files.chmod.as_ref(), value::mode)?;
     let exclude = words(scope, &files.exclude)?;
     for pattern in &exclude {
         Glob::new(&pattern.text).map_err(|problem| (*problem, pattern.span))?;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::diagnostic::Findings;
 use crate::problem::Problem;
+use crate::source::Span;
 use crate::syntax::line::{Lines, Slice};
 use crate::syntax::tree::Heredoc;
 
@@ -60,24 +61,26 @@ pub(crate) fn read(line: Slice<'_>, lines: &mut Lines<'_>, findings: &mut Findin
     for range in markers(line.text()) {
         let Some(marker) = Marker::read(&line.text()[range.clone()]) else { continue };
         let span = line.part(range).span();
-        let Some(content) = content(&marker, lines) else {
+        let Some((content, found)) = content(&marker, lines) else {
             findings.fault(Problem::HeredocOpen { name: marker.name }, span);
             break;
         };
         let Marker { name, expand, chomp } = marker;
-        heredocs.push(Heredoc { name, content, expand, chomp, span });
+        heredocs.push(Heredoc { name, content, expand, chomp, span, lines: found });
     }
     heredocs
 }
 
-/// The lines up to the one that is the marker's name alone; `None` where the file ends before it.
-fn content(marker: &Marker, lines: &mut Lines<'_>) -> Option<String> {
+/// The lines up to the one that is the marker's name alone, and their place; `None` where the file ends
+/// before it.
+fn content(marker: &Marker, lines: &mut Lines<'_>) -> Option<(String, Span)> {
     let mut content = String::new();
     for line in lines {
         let text = line.text();
         let text = if marker.chomp { text.trim_start_matches('\t') } else { text };
         if text == marker.name {
-            return Some(content);
+            let start = line.start - content.len();
+            return Some((content, Span { start, end: line.start }));
         }
         content.push_str(line.raw);
     }

@@ -13,7 +13,7 @@ pub(crate) fn parse(source: &Source, findings: &mut Findings<'_>) -> Tree {
     let directives = directive::read(&mut lines, findings);
     let escape = directives.escape.unwrap_or('\\');
     let mut nodes = Vec::new();
-    while let Some(first) = lines.next() {
+    while let Some(first) = lines.next().filter(|_| !findings.is_full()) {
         let Some(logical) = Logical::gather(first, &mut lines, escape, findings) else { continue };
         let read = node::read(logical.whole(), escape, findings);
         let heredocs = match read.takes_heredocs {

@@ -77,6 +77,8 @@ pub struct Heredoc {
     pub chomp: bool,
     /// The place of `<<EOF`.
     pub span: Span,
+    /// The place of its lines.
+    pub lines: Span,
 }
 
 macro_rules! keywords {
