@@ -312,7 +312,7 @@ fn unknown_name_hints(name: &str, near: &[String], beside: Option<&str>) -> Vec<
     }
     if hints.is_empty() {
         hints.push(format!(
-            "`abx template list` shows what there is; an image is written `docker://{name}`, a directory `./{name}`"
+            "`abx template search` shows what there is; an image is written `docker://{name}`, a directory `./{name}`"
         ));
     }
     hints

@@ -28,6 +28,10 @@ const PASSED: [&str; 13] = [
     "npm_config_registry",
 ];
 
+/// The index of templates that a test has which brings none of its own: a name that is unknown else must not lead to
+/// the network.
+const EMPTY_INDEX: &str = ".index.yaml";
+
 /// What cargo tells an integration test about the program it has built.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
@@ -59,6 +63,7 @@ impl TestContext {
         let folder = tempfile::Builder::new().prefix("abx-test-").tempdir().expect("tempdir");
         // Tests act as other users too.
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).expect("chmod");
+        std::fs::write(folder.path().join(EMPTY_INDEX), "templates: []\n").expect("write");
         let is_shared = shared.is_some();
         let state = shared.unwrap_or_else(|| folder.path().join("state"));
         let path = std::env::var_os("ABX_TEST_PROGRAM").map_or_else(|| program.path.into(), PathBuf::from);
@@ -159,6 +164,7 @@ impl TestContext {
         command.args(words).env_clear().stdin(Stdio::null()).current_dir(self.folder());
         command.envs(PASSED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
         command.env("HOME", self.folder()).env("ABX_HOME", &self.state);
+        command.env("ABX_TEMPLATE_INDEX_URL", self.folder().join(EMPTY_INDEX));
         command
     }
 

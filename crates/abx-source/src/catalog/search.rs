@@ -36,11 +36,16 @@ pub fn search(cards: Vec<Card>, query: &Query) -> Vec<Card> {
     found.into_iter().map(|(_, card)| card).collect()
 }
 
-/// The names and tags that may have been meant by words nothing has.
+/// The names, tags and categories that may have been meant by words nothing has.
 pub fn meant(cards: &[Card], query: &Query) -> Vec<String> {
-    let known = || cards.iter().flat_map(|card| std::iter::once(&card.name).chain(&card.tags));
-    let is_known = |word: &String| known().any(|known| known.to_lowercase().contains(&word.to_lowercase()));
-    let unknown = query.words.iter().filter(|word| !is_known(word));
+    let names = |card: &'_ Card| -> Vec<String> {
+        [&card.name].into_iter().chain(&card.tags).chain(&card.category).cloned().collect()
+    };
+    let known: Vec<String> = cards.iter().flat_map(names).collect();
+    let known = || known.iter();
+    let is_known = |word: &&String| known().any(|known| known.to_lowercase().contains(&word.to_lowercase()));
+    let words = query.words.iter().chain(&query.tag).chain(&query.category);
+    let unknown = words.filter(|word| !is_known(word));
     let mut meant: Vec<String> = Vec::new();
     for near in unknown.flat_map(|word| abx_spec::near::near(word, known().map(String::as_str))) {
         if !meant.iter().any(|known| known == near) {

@@ -3,6 +3,7 @@
 //! Where a sandbox is needed it is one without walls (`support::sandbox`), so that everything here runs without
 //! root, image and network.
 
+mod catalog;
 mod command_line;
 mod explain;
 mod foreground;

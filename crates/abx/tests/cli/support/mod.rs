@@ -12,7 +12,10 @@ pub(crate) struct Abx {
 
 impl Abx {
     pub(crate) fn new() -> Self {
-        Self { home: tempfile::tempdir().expect("tempdir") }
+        let home = tempfile::tempdir().expect("tempdir");
+        // A name that is unknown else must not lead to the network.
+        std::fs::write(home.path().join(".index.yaml"), "templates: []\n").expect("write");
+        Self { home }
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -28,6 +31,7 @@ impl Abx {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home())
             .env("ABX_HOME", self.home().join("state"))
+            .env("ABX_TEMPLATE_INDEX_URL", self.home().join(".index.yaml"))
             .current_dir(self.home())
             .stdin(Stdio::null());
         command
@@ -64,6 +68,13 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
+    /// The code of the first error that was printed for people.
+    #[track_caller]
+    pub(crate) fn error_code(&self) -> String {
+        let code = self.stderr.split_once("error[").and_then(|(_, rest)| rest.split_once("]: "));
+        code.unwrap_or_else(|| panic!("no error: {self:?}")).0.to_owned()
+    }
+
     /// The one JSON object on stderr, with nothing beside it and nothing on stdout.
     #[track_caller]
     pub(crate) fn error_object(&self) -> serde_json::Value {
