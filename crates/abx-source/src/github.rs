@@ -1,6 +1,6 @@
 //! A repository at one commit, fetched once and kept: the only module here that reaches the network.
 //!
-//! [`checkout()`] pins the reference ([`pin`]: asks the [`api`], or chooses among the [`tags`] that are [`versions`]),
+//! [`checkout()`] pins the reference ([`mod@pin`]: asks the [`api`], or chooses among the [`tags`] that are [`versions`]),
 //! looks for the commit in the store ([`cache`]), and where it is not there downloads and extracts it ([`download`]).
 //! [`error`] tells what can go wrong.
 
@@ -8,6 +8,7 @@ mod api;
 mod cache;
 mod download;
 pub mod error;
+mod escape;
 mod pace;
 mod pin;
 mod tags;
@@ -117,7 +118,7 @@ pub async fn checkout(
         return Ok(found);
     }
     if settings.offline {
-        return Err(GithubError::Offline { reference: reference.to_string() });
+        return Err(pinner.offline());
     }
     let api = pinner.api()?;
     let pinned = pinner.ask(&api).await?;
@@ -153,7 +154,7 @@ pub async fn pin(reference: &Github, home: &Home, settings: &GithubSettings) -> 
     let pinner = Pinner::new(reference, home, settings)?;
     match pinner.known() {
         Some(known) => Ok(known),
-        None if settings.offline => Err(GithubError::Offline { reference: reference.to_string() }),
+        None if settings.offline => Err(pinner.offline()),
         None => pinner.ask(&pinner.api()?).await,
     }
 }

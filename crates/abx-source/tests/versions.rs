@@ -260,7 +260,9 @@ async fn offline_a_range_is_the_highest_version_that_is_here() {
     assert_eq!(world.costs("o/r@^1", &offline).await, ("*v1.2.0 12".to_owned(), 0));
     assert_eq!(world.lineage("o/r@^1", &offline).await.expect("here"), ["o/r@^1"]);
     assert_eq!(world.picture("o/r@v1.2.0", &offline).await, "v1.2.0 12");
-    assert!(world.picture("o/r@^2", &offline).await.starts_with("E5005 "));
+    let error = world.pin("o/r@^2", &offline).await.expect_err("not here");
+    assert_eq!(error.code().as_str(), "E5005");
+    assert_eq!(error.hints(), ["what is here is `v1.2.0`", "run once without --offline"]);
     // No list was ever asked for.
     let world = World::with(&[("v1.2.0", 12), ("v1.3.0", 13), ("web/v1.1.0", 11)]);
     for name in ["v1.2.0", "web/v1.1.0", "HEAD"] {
@@ -344,6 +346,22 @@ async fn pages_without_an_end_come_to_one() {
     world.github.play("/tags?", Trick::Header("Link", "<?page=2>; rel=\"next\"".to_owned()), usize::MAX);
     let (picture, requests) = world.costs("o/r@^1", &world.settings()).await;
     assert_eq!((picture.as_str(), requests), ("*v1.99.9 2", 3));
+}
+
+#[tokio::test]
+async fn a_version_that_is_no_tag_is_led_to_its_range() {
+    let world = World::with(&[("v1.2.0", 12), ("v1.2.1", 13)]);
+    for (name, expected) in [
+        ("1.2.0", "`@=1.2.0` looks for that version among the tags, however they are written"),
+        ("v1.2", "`@~1.2` looks for that version among the tags, however they are written"),
+        ("main", "`o/r` alone means its default branch"),
+        ("v1-x", "`o/r` alone means its default branch"),
+    ] {
+        let error = world.pin(&format!("o/r@{name}"), &world.settings()).await.expect_err(name);
+        assert_eq!((error.code().as_str(), error.hints()), ("E2001", vec![expected.to_owned()]));
+    }
+    assert_eq!(world.picture("o/r@=1.2.0", &world.settings()).await, "*v1.2.0 12");
+    assert_eq!(world.picture("o/r@~1.2", &world.settings()).await, "*v1.2.1 13");
 }
 
 #[tokio::test]

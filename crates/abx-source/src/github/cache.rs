@@ -22,6 +22,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
 
 use super::GithubError;
+use super::escape::{escape, escape_ref, short, unescape};
 use super::tags::{self, TagFile};
 
 /// The files.
@@ -232,75 +233,9 @@ pub(super) fn is_commit(name: &str) -> bool {
     name.len() == 40 && name.bytes().all(|letter| letter.is_ascii_hexdigit())
 }
 
-/// One name for a ref. A branch called `default` is told from the default branch.
-fn escape_ref(name: &str) -> String {
-    match name {
-        "default" => "%64efault".to_owned(),
-        name => short(escape(name)),
-    }
-}
-
-fn escape(text: &str) -> String {
-    let keep = |letter: char| letter.is_alphanumeric() || "-_.+".contains(letter);
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match keep(letter) {
-            true => escaped.push(letter),
-            false => {
-                for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
-                    escaped += &format!("%{byte:02X}");
-                }
-            }
-        }
-    }
-    escaped
-}
-
-/// What was escaped; `None` where it is no name of a ref.
-fn unescape(file: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = file;
-    while let Some((before, after)) = rest.split_once('%') {
-        bytes.extend_from_slice(before.as_bytes());
-        bytes.push(u8::from_str_radix(after.get(..2)?, 16).ok()?);
-        rest = &after[2..];
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    let name = String::from_utf8(bytes).ok()?;
-    (escape_ref(&name) == file).then_some(name)
-}
-
-/// No file name may have more than 255 bytes, an ending included.
-fn short(name: String) -> String {
-    if name.len() <= 200 {
-        return name;
-    }
-    let digest = crate::digest::of_text(&name);
-    let start: String = name.chars().take(32).collect();
-    format!("{start}%{}", digest.trim_start_matches("sha256:"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn refs_are_one_name_each_and_none_is_another() {
-        for (name, expected) in [
-            ("v1.0", "v1.0"),
-            ("feature/x", "feature%2Fx"),
-            ("feature%2Fx", "feature%252Fx"),
-            ("default", "%64efault"),
-            ("ä", "ä"),
-        ] {
-            assert_eq!(escape_ref(name), expected);
-            assert_eq!(unescape(expected).as_deref(), Some(name));
-        }
-        assert!(escape_ref(&"é/".repeat(120)).len() <= 200);
-        for file in ["default", "%tags", "%", "a%2", "a%2f", "%FF", "%é"] {
-            assert_eq!(unescape(file), None, "{file}");
-        }
-    }
 
     #[test]
     fn age_makes_a_pin_stale_and_a_commit_never() {

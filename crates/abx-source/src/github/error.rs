@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use abx_core::{Code, Fault};
 use abx_image::ImageError;
 use abx_image::http::reqwest;
-use abx_reference::Github;
+use abx_reference::{Github, Range, Version};
 
 use super::pace::SLOWEST;
 use crate::archive::ArchiveFault;
@@ -71,8 +71,9 @@ pub enum GithubError {
     OtherCommit { host: String, repository: String, asked: String, sent: String },
     #[error("the transfer from {host} broke off")]
     Transfer { host: String, source: reqwest::Error },
+    /// `here` are the versions that are, highest first.
     #[error("`{reference}` is not in the cache, and --offline keeps to this machine")]
-    Offline { reference: String },
+    Offline { reference: String, here: Vec<String> },
     #[error("cannot unpack `{repository}` at {commit}: {fault}")]
     Archive {
         repository: String,
@@ -159,9 +160,12 @@ impl Fault for GithubError {
                 let name = instead.git_ref().map(ToString::to_string).unwrap_or_default();
                 vec![format!("there is a branch or tag `{name}`: write `{instead}`")]
             }
-            Self::NoRef { repository, .. } => {
-                vec![format!("`{repository}` alone means its default branch")]
-            }
+            Self::NoRef { repository, name, .. } => match as_range(name) {
+                Some(range) => vec![format!(
+                    "`@{range}` looks for that version among the tags, however they are written"
+                )],
+                None => vec![format!("`{repository}` alone means its default branch")],
+            },
             Self::NoVersion { repository, subdirectory, near, prerelease, .. } => {
                 let directory = directory(repository, subdirectory.as_deref());
                 version_hints(&directory, near, prerelease.as_deref())
@@ -177,7 +181,10 @@ impl Fault for GithubError {
             Self::Unreachable { .. } => {
                 vec!["check the network, and the proxy if there is one".into(), OFFLINE.into()]
             }
-            Self::Offline { .. } => vec!["run once without --offline".into()],
+            Self::Offline { here, .. } if !here.is_empty() => {
+                vec![format!("what is here is `{}`", here.join("`, `")), ONLINE.into()]
+            }
+            Self::Offline { .. } => vec![ONLINE.into()],
             Self::Archive { fault, .. } => fault.hints(),
             Self::Answer { .. } | Self::OtherCommit { .. } | Self::Redirects { .. } => {
                 vec!["check ABX_GITHUB_API_URL, and the proxy if there is one".into()]
@@ -188,7 +195,16 @@ impl Fault for GithubError {
 }
 
 const SET_TOKEN: &str = "set GITHUB_TOKEN, or `github_token` in ~/.abx/.env";
+const ONLINE: &str = "run once without --offline";
 const OFFLINE: &str = "`--offline` uses what was fetched before";
+
+/// The range that means what somebody who writes a version where there is no such tag may mean.
+fn as_range(name: &str) -> Option<Range> {
+    Version::parse(name)?;
+    let numbers = name.trim_start_matches(['v', 'V']);
+    let is_full = numbers.split(['-', '+']).next()?.matches('.').count() == 2;
+    Range::parse(&format!("{}{numbers}", if is_full { "=" } else { "~" })).ok()
+}
 
 fn version_hints(directory: &str, near: &[String], prerelease: Option<&str>) -> Vec<String> {
     let mut hints = match (near, directory.split_once("//")) {

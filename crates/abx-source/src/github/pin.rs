@@ -98,6 +98,17 @@ impl<'a> Pinner<'a> {
         }
     }
 
+    /// Why nothing is known offline.
+    pub(super) fn offline(&self) -> GithubError {
+        let here = match self.reference.git_ref() {
+            Some(GitRef::Range(range)) => {
+                Versions::of(&self.tags_here(), self.reference.subdirectory()).near(range)
+            }
+            _ => Vec::new(),
+        };
+        GithubError::Offline { reference: self.reference.to_string(), here }
+    }
+
     /// Asks for a literal name.
     async fn name(&self, api: &Api, name: Option<&str>) -> Result<Pinned, GithubError> {
         let before = self.before(name);
