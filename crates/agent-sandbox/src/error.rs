@@ -43,8 +43,14 @@ pub enum Error {
     PortTwice { port: u16 },
     #[error("cannot read the image's layers")]
     LayerUnreadable { source: std::io::Error },
+    #[error("nothing that is kept is called `{name}`")]
+    NotCached { name: String },
     #[error("no local template `{name}:{tag}`")]
     NoLocalTemplate { name: String, tag: String },
+    #[error("cannot push to `{text}`: {reason}")]
+    Destination { text: String, reason: &'static str },
+    #[error("where to push `{name}` is not said")]
+    NoDestination { name: String },
     #[error("base image `{image}` is not to be had: {reason}")]
     BaseImage { image: String, reason: String, hints: Vec<String> },
 }
@@ -69,6 +75,14 @@ impl Error {
     pub(crate) fn package_file(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::PackageFile { path, source }
+    }
+
+    /// The error of the stage that failed, else itself.
+    pub(crate) fn stage(&self) -> &(dyn std::error::Error + 'static) {
+        match self.inner() {
+            Some(inner) => inner,
+            None => self,
+        }
     }
 
     /// The stage's own error, where one failed.
@@ -109,7 +123,8 @@ impl Fault for Error {
     fn code(&self) -> Code {
         match self {
             Self::OutOfBounds { .. } | Self::PortTwice { .. } => Code::SpecInvalid,
-            Self::NoLocalTemplate { .. } => Code::TemplateNotFound,
+            Self::NoLocalTemplate { .. } | Self::NotCached { .. } => Code::TemplateNotFound,
+            Self::Destination { .. } | Self::NoDestination { .. } => Code::ReferenceInvalid,
             Self::State { source, .. } => state_code(source),
             Self::PackageFile { source, .. } => file_code(source),
             Self::BaseImage { .. } => Code::BaseImage,
@@ -123,6 +138,14 @@ impl Fault for Error {
             Self::NoLocalTemplate { .. } => {
                 vec!["`abx template list` shows what there is; `abx template build` makes one".into()]
             }
+            Self::Destination { .. } => {
+                vec!["a destination is written `acr://host/team/app`, with or without a tag".into()]
+            }
+            Self::NoDestination { name } => vec![
+                format!("write `abx template push {name} acr://HOST/TEAM/APP`"),
+                "or say once where templates go: `abx config set push_to HOST/TEAM`".into(),
+            ],
+            Self::NotCached { .. } => vec!["`abx template cache list` shows what there is".into()],
             Self::BaseImage { hints, .. } => hints.clone(),
             Self::PackageFile { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
                 vec!["move it away; what it holds can be put together with the new one afterwards".into()]

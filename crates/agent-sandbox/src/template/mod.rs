@@ -1,6 +1,7 @@
 //! Templates: one file a verb.
 
 mod build;
+pub mod cache;
 mod explain;
 mod export;
 mod install;
@@ -10,6 +11,8 @@ mod lock;
 mod matching;
 mod migrate;
 mod outdated;
+mod pull;
+mod push;
 mod resolve;
 mod search;
 mod validate;
@@ -26,6 +29,8 @@ pub use lock::{Change, LockRequest, Locked, lock};
 pub use matching::{Matched, matching};
 pub use migrate::{Migration, migrate};
 pub use outdated::{Outdated, outdated};
+pub use pull::{PulledTemplate, pull};
+pub use push::{PushedTemplate, push};
 pub use resolve::{Resolved, resolve};
 pub use search::{Found, IndexOptions, SearchRequest, Searched, search};
 pub use validate::validate;

@@ -1,6 +1,7 @@
 //! The verbs on templates, one file each.
 
 mod build;
+mod cache;
 mod explain;
 mod export;
 mod install;
@@ -9,6 +10,8 @@ mod lock;
 mod matching;
 mod migrate;
 mod outdated;
+mod pull;
+mod push;
 mod resolve;
 mod schema;
 mod search;
@@ -17,6 +20,9 @@ mod validate;
 mod vendor;
 
 pub(crate) use build::BuildArgs;
+pub(crate) use cache::{
+    CacheArgs, CacheCleanArgs, CacheCommand, CacheListArgs, CacheVerifyArgs, KindArg,
+};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use install::InstallArgs;
@@ -25,6 +31,8 @@ pub(crate) use lock::LockArgs;
 pub(crate) use matching::MatchArgs;
 pub(crate) use migrate::MigrateArgs;
 pub(crate) use outdated::OutdatedArgs;
+pub(crate) use pull::PullArgs;
+pub(crate) use push::PushArgs;
 pub(crate) use resolve::ResolveArgs;
 pub(crate) use schema::SchemaArgs;
 pub(crate) use search::{IndexArgs, SearchArgs};
@@ -49,6 +57,8 @@ pub(crate) enum TemplateCommand {
     Resolve(ResolveArgs),
     Explain(ExplainArgs),
     Build(BuildArgs),
+    Push(PushArgs),
+    Pull(PullArgs),
     List(ListArgs),
     Search(SearchArgs),
     Match(MatchArgs),
@@ -60,4 +70,5 @@ pub(crate) enum TemplateCommand {
     Update(UpdateArgs),
     Export(ExportArgs),
     Vendor(VendorArgs),
+    Cache(CacheArgs),
 }

@@ -1,14 +1,17 @@
 //! The verbs on templates, one file each.
 
 mod build;
+mod cache;
 mod explain;
 mod export;
 mod install;
 mod list;
-mod matching;
 mod lock;
+mod matching;
 mod migrate;
 mod outdated;
+mod pull;
+mod push;
 mod resolve;
 mod schema;
 mod search;
@@ -25,6 +28,8 @@ pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8
         TemplateCommand::Validate(args) => validate::validate(edge, &args).await,
         TemplateCommand::Resolve(args) => resolve::resolve(edge, &args).await,
         TemplateCommand::Build(args) => build::build(edge, &args).await,
+        TemplateCommand::Push(args) => push::push(edge, &args).await,
+        TemplateCommand::Pull(args) => pull::pull(edge, &args).await,
         TemplateCommand::Explain(args) => explain::explain(edge, &args).await,
         TemplateCommand::List(args) => list::list(edge, &args),
         TemplateCommand::Search(args) => search::search(edge, &args).await,
@@ -37,5 +42,6 @@ pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8
         TemplateCommand::Update(args) => update::update(edge, &args).await,
         TemplateCommand::Export(args) => export::export(edge, &args),
         TemplateCommand::Vendor(args) => vendor::vendor(edge, &args).await,
+        TemplateCommand::Cache(args) => cache::cache(edge, args.command).await,
     }
 }
