@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`cli`] (what a user may type), [`commands`] (what each command does, one file each),
 //! [`output`] (results and talk), [`report`] (errors), [`progress`] (bars and lines), [`attach`] and
-//! [`terminal`] (a process in the foreground), [`transfer`] (files and folders).
+//! [`terminal`] (a process in the foreground), [`prompt`] (secrets typed in), [`transfer`] (files and folders).
 
 mod attach;
 mod cli;
@@ -11,6 +11,7 @@ mod edge_error;
 mod failure;
 mod output;
 mod progress;
+mod prompt;
 mod report;
 mod terminal;
 mod transfer;

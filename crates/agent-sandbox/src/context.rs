@@ -59,7 +59,9 @@ impl Context {
             home: Home::new(home),
             host,
             cwd: std::env::current_dir().map_err(Error::working_directory)?,
-            credentials: CredentialFiles::discover(user_home.as_deref(), &|name| var(name).map(PathBuf::from)),
+            credentials: CredentialFiles::discover(user_home.as_deref(), &|name| {
+                var(name).map(PathBuf::from)
+            }),
             user_home,
             github_api: settings.github_api_url.clone(),
             github_token: text(crate::github::TOKEN_VARIABLE).map(Secret::new),

@@ -27,14 +27,17 @@ pub mod sandbox;
 pub mod settings;
 mod settle;
 pub mod template;
+mod token_wanted;
 
 pub use context::Context;
-pub use credentials::CredentialFiles;
 pub use create::{CreateRequest, create};
+pub use credentials::CredentialFiles;
 pub use error::Error;
 pub use github::{TokenSource, token_source};
 pub use options::FetchOptions;
 pub use sandbox::{Info, Sandbox, Status, find, list};
+
+pub use token_wanted::{TokenWanted, token_page};
 
 pub use abx_client as client;
 pub use abx_core as core;

@@ -1,29 +1,79 @@
-//! The user's settings.
+//! The user's settings: what can be set is one table, [`key`], which reading, checking, editing and listing go by.
+//!
+//! In reading order: [`Settings`] (the values), [`key`] (what there is to set), [`value`] (what fits), [`document`]
+//! (`config.toml`), [`secrets`] (`.env`), [`folder`] (`~/.abx` on disk), [`error`].
+//!
+//! A value comes from the environment (`ABX_CACHE_TTL` for `cache_ttl`), else from `config.toml`, else it is the default.
+
+pub(crate) mod document;
+pub mod error;
+pub(crate) mod folder;
+pub mod key;
+pub mod secrets;
+pub mod value;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
+use abx_source::archive::Caps;
+use abx_spec::limits;
 
-use crate::Error;
+pub use error::SettingsError;
 
-/// `~/.abx/config.toml`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// What a user, or the operator of a machine, may set.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// `owner/repo` or a folder that the names of tier 2 stand for.
+    pub official_repo: String,
+    /// The index that templates are searched in: an address or a file.
+    pub template_index_url: String,
+    /// `HOST/TEAM`: where `template push` puts what is given no destination.
+    pub push_to: Option<String>,
+    /// Base address of GitHub's API.
+    pub github_api_url: String,
+    /// How many seconds a branch or tag on GitHub is believed to stand for the same commit.
+    pub cache_ttl: u64,
     /// Debian archive for hosts whose own configuration names none.
     pub debian_mirror: String,
     /// Whether the host's mirrors, proxies and certificates reach build steps and sandboxes.
     pub host_network_config: bool,
-    /// How many seconds a branch or tag on GitHub is believed to stand for the same commit.
-    pub cache_ttl: u64,
+    /// Caps of archives that are unpacked.
+    pub archive: Archive,
+    /// What a sandbox may ask for.
+    pub limits: Limits,
     /// By registry host, `docker.io` for Docker Hub.
     pub registry: BTreeMap<String, Registry>,
 }
 
+/// Caps of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    pub entries: u64,
+    /// Bytes as they are sent.
+    pub compressed: u64,
+    /// Bytes of all files.
+    pub expanded: u64,
+    /// Bytes of a path.
+    pub path: u64,
+    /// Bytes of one of its components.
+    pub component: u64,
+}
+
+/// What the operator lets a sandbox ask for: cores, MB, seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    pub cpu_min: f64,
+    pub cpu_max: f64,
+    pub memory_min: u64,
+    pub memory_max: u64,
+    pub disk_min: u64,
+    pub disk_max: u64,
+    pub timeout_min: u64,
+    pub timeout_max: u64,
+}
+
 /// How to reach one registry.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     /// `host[:port]` to ask first.
     pub mirror: Option<String>,
@@ -34,44 +84,106 @@ pub struct Registry {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            official_repo: "alicloud/sandbox-templates".into(),
+            template_index_url:
+                "https://raw.githubusercontent.com/alibaba-agent-sandbox/awesome-templates/main/awesome-templates.yaml"
+                    .into(),
+            push_to: None,
+            github_api_url: abx_source::github::PUBLIC_API.into(),
+            cache_ttl: abx_source::github::CACHE_TTL.as_secs(),
             debian_mirror: "https://mirrors.aliyun.com/debian".into(),
             host_network_config: true,
-            cache_ttl: abx_source::github::CACHE_TTL.as_secs(),
+            archive: Archive::default(),
+            limits: Limits::default(),
             registry: BTreeMap::new(),
         }
     }
 }
 
-impl Settings {
-    /// Reads `file`; a missing one means the defaults.
-    ///
-    /// # Errors
-    /// E2004 with the place, for a file that does not parse or has unknown keys.
-    pub fn load(file: Option<&Path>) -> Result<Self, Error> {
-        let Some(file) = file else { return Ok(Self::default()) };
-        match std::fs::read_to_string(file) {
-            Ok(text) => toml::from_str(&text).map_err(|error| Error::settings(file, &text, &error)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(source) => Err(Error::SettingsUnreadable { path: file.to_owned(), source }),
+impl Default for Archive {
+    fn default() -> Self {
+        let caps = Caps::default();
+        Self {
+            entries: caps.entries,
+            compressed: caps.compressed,
+            expanded: caps.expanded,
+            path: caps.path as u64,
+            component: caps.component as u64,
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_settings_file_is_read_and_a_wrong_key_is_shown_with_its_place() {
-        let dir = tempfile::tempdir().expect("tempdir");
-        let file = dir.path().join("config.toml");
-        assert_eq!(Settings::load(Some(&file)).expect("absent"), Settings::default());
-        std::fs::write(&file, "[registry.\"docker.io\"]\nmirror = \"127.0.0.1:5000\"\n").expect("write");
-        let settings = Settings::load(Some(&file)).expect("valid");
-        assert_eq!(settings.registry["docker.io"].mirror.as_deref(), Some("127.0.0.1:5000"));
-        std::fs::write(&file, "host_network_config = true\ndebian_miror = \"x\"\n").expect("write");
-        let error = Settings::load(Some(&file)).expect_err("unknown key");
-        let snippet = &abx_core::Fault::snippets(&error)[0];
-        assert_eq!((snippet.line, snippet.column), (2, 1));
+impl From<&Archive> for Caps {
+    fn from(archive: &Archive) -> Self {
+        let length = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        Self {
+            entries: archive.entries,
+            compressed: archive.compressed,
+            expanded: archive.expanded,
+            path: length(archive.path),
+            component: length(archive.component),
+        }
     }
 }
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            cpu_min: *limits::CPU.start(),
+            cpu_max: *limits::CPU.end(),
+            memory_min: *limits::MEMORY.start(),
+            memory_max: *limits::MEMORY.end(),
+            disk_min: *limits::DISK.start(),
+            disk_max: *limits::DISK.end(),
+            timeout_min: *limits::TIMEOUT.start(),
+            timeout_max: *limits::TIMEOUT.end(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads `file`, where a missing one means the defaults, and puts the variables that `var` knows over it.
+    ///
+    /// # Errors
+    /// E2004 with the place or the variable, for what does not parse, is no key or does not fit.
+    pub fn load(file: Option<&Path>, var: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
+        let mut settings = Self::default();
+        if let Some(file) = file
+            && let Some(text) = document::read(file)?
+        {
+            document::apply(&text, file, &mut settings)?;
+        }
+        for key in key::KEYS {
+            if let Some((variable, text)) = key.variable_set(var) {
+                let value = key
+                    .kind
+                    .read(&text)
+                    .map_err(|expected| SettingsError::variable(&variable, &text, expected))?;
+                key.put(&mut settings, "", value);
+            }
+        }
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Pairs that only make sense together.
+    pub(crate) fn check(&self) -> Result<(), SettingsError> {
+        let Limits { cpu_min, cpu_max, memory_min, memory_max, disk_min, disk_max, timeout_min, timeout_max } =
+            self.limits;
+        for (fits, low, high) in [
+            (cpu_min <= cpu_max, "limits.cpu_min", "limits.cpu_max"),
+            (memory_min <= memory_max, "limits.memory_min", "limits.memory_max"),
+            (disk_min <= disk_max, "limits.disk_min", "limits.disk_max"),
+            (timeout_min <= timeout_max, "limits.timeout_min", "limits.timeout_max"),
+            (self.archive.component <= self.archive.path, "archive.component", "archive.path"),
+        ] {
+            if !fits {
+                return Err(SettingsError::Order { low, high });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ const WAITING: usize = 4;
 
 /// Reads on a thread of its own, because reading a terminal, a pipe and a file alike can block. Dropping it
 /// stops the thread before it takes another byte: what is typed after that is left to the next reader.
-pub(super) struct Input {
+pub(crate) struct Input {
     chunks: Receiver<Bytes>,
     /// Its other end sees the hang-up.
     _stop: OwnedFd,
@@ -23,7 +23,7 @@ pub(super) struct Input {
 
 impl Input {
     /// Begins to read.
-    pub(super) fn start(source: impl AsFd) -> io::Result<Self> {
+    pub(crate) fn start(source: impl AsFd) -> io::Result<Self> {
         let source = source.as_fd().try_clone_to_owned()?;
         let (stopped, stop) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         let (sender, chunks) = channel(WAITING);
@@ -34,7 +34,7 @@ impl Input {
     }
 
     /// The next chunk, `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Bytes> {
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
         self.chunks.recv().await
     }
 }

@@ -18,7 +18,7 @@ use process::{Control, Events, Sink};
 
 use crate::Failure;
 use crate::terminal::RawMode;
-use input::Input;
+pub(crate) use input::Input;
 use signals::Signals;
 
 /// How the caller is joined to the process.

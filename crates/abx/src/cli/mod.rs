@@ -1,6 +1,7 @@
 //! What a user may type: one file per command, each a clap struct without behaviour.
 
 mod completions;
+mod config;
 mod connect;
 mod create;
 mod doctor;
@@ -20,6 +21,9 @@ mod upload;
 pub(crate) mod values;
 
 pub(crate) use completions::CompletionsArgs;
+pub(crate) use config::{
+    ConfigArgs, ConfigCommand, ConfigGetArgs, ConfigListArgs, ConfigSetArgs, ConfigUnsetArgs,
+};
 pub(crate) use connect::ConnectArgs;
 pub(crate) use create::CreateArgs;
 pub(crate) use doctor::DoctorArgs;
@@ -75,6 +79,7 @@ pub(crate) enum Command {
     Resume(ResumeArgs),
     Kill(KillArgs),
     Template(TemplateArgs),
+    Config(ConfigArgs),
     Doctor(DoctorArgs),
     Completions(CompletionsArgs),
 }

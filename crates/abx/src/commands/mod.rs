@@ -3,6 +3,7 @@
 //! [`run`] is the way from words to exit status; a command returns its status or a [`Failure`].
 
 mod completions;
+mod config;
 mod connect;
 mod create;
 mod doctor;
@@ -18,10 +19,13 @@ mod logs;
 mod pause;
 mod resume;
 mod template;
+mod token;
 mod upload;
 
 use std::ffi::OsString;
 
+use agent_sandbox::config::Config;
+use agent_sandbox::core::Secret;
 use agent_sandbox::{Context, Sandbox, Status};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -47,7 +51,10 @@ pub(crate) fn run(words: &[OsString]) -> u8 {
     let printer =
         Printer::new(PrinterOptions { quiet: cli.global.quiet, verbose: cli.global.verbose, ..options });
     let carries_status = cli.command.carries_status();
-    dispatch(printer, cli.command).unwrap_or_else(|failure| failure.report(&printer, carries_status))
+    look_after_secrets(&printer);
+    let result =
+        dispatch(printer, cli.command, None).or_else(|failure| token::guide(&printer, words, failure));
+    result.unwrap_or_else(|failure| failure.report(&printer, carries_status))
 }
 
 /// Adds what people who know `docker exec` need to hear.
@@ -71,11 +78,24 @@ fn answer(error: clap::Error, printer: &Printer) -> u8 {
     }
 }
 
-fn dispatch(printer: Printer, command: Command) -> Result<u8, Failure> {
-    if let Command::Completions(args) = &command {
-        return completions::completions(&printer, args);
+/// Secrets that others may read are closed to them, whichever command comes first.
+fn look_after_secrets(printer: &Printer) {
+    match Config::from_env().tighten() {
+        Ok(notes) => notes.iter().for_each(|note| printer.warning(note)),
+        Err(error) => printer.warning(&format!("{error}: secrets in it are not used")),
     }
-    let edge = Edge { printer, context: Context::from_env()? };
+}
+
+/// Runs a command; with the token for GitHub that was typed in for it, if any.
+fn dispatch(printer: Printer, command: Command, token: Option<&Secret>) -> Result<u8, Failure> {
+    match &command {
+        Command::Completions(args) => return completions::completions(&printer, args),
+        Command::Config(args) => return config::config(&printer, &args.command),
+        _ => {}
+    }
+    let mut context = Context::from_env()?;
+    context.github_token = token.cloned().or(context.github_token);
+    let edge = Edge { printer, context };
     // One thread: starting a sandbox waits more than it computes, and a pool costs milliseconds to set up.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(crate::EdgeError::Runtime)?;
@@ -101,6 +121,7 @@ async fn perform(edge: &Edge, command: Command) -> Result<u8, Failure> {
         Command::Template(args) => template::template(edge, args.command).await,
         Command::Doctor(args) => doctor::doctor(edge, &args),
         Command::Completions(args) => completions::completions(&edge.printer, &args),
+        Command::Config(args) => config::config(&edge.printer, &args.command),
     }
 }
 
