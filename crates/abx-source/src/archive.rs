@@ -45,6 +45,8 @@ impl Default for Caps {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
     pub files: u64,
+    /// Of all that is there now, see [`digest`](crate::digest); empty where nobody has asked for it.
+    pub digest: String,
     /// The commit that the archive says it is of, unchecked.
     pub commit: Option<String>,
     /// How many members were left out.

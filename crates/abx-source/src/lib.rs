@@ -37,7 +37,7 @@ pub mod validate;
 pub mod vendored;
 
 pub use builtin::{Builtin, EmbeddedFile, builtins};
-pub use cached::{Cached, CachedOrigin, cached};
+pub use cached::{Cached, CachedOrigin, cached, forget_absent};
 pub use catalog::{Catalog, CatalogError, catalog};
 pub use context::SourceContext;
 pub use error::{Catalogue, SourceError};

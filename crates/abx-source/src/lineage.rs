@@ -2,8 +2,8 @@
 
 use abx_spec::{Effective, Place};
 
-use crate::{Package, Vendored};
 use crate::lock::LockedBase;
+use crate::{Package, Vendored};
 
 /// A template with all it inherits from, and the image at the bottom.
 #[derive(Clone, Debug)]
@@ -32,7 +32,9 @@ impl BaseImage {
     /// Where a file names it.
     pub fn place(&self) -> Option<&Place> {
         match self {
-            Self::Image { place, .. } | Self::Stored { place, .. } | Self::Vendored { place, .. } => place.as_ref(),
+            Self::Image { place, .. } | Self::Stored { place, .. } | Self::Vendored { place, .. } => {
+                place.as_ref()
+            }
         }
     }
 }

@@ -163,12 +163,11 @@ fn publish(
     let record = Record {
         file: display.to_owned(),
         files: extracted.files,
-        digest: digest::of_tree(&tree).map_err(fault(&tree.display().to_string()))?,
+        digest: crate::github::write_out(&tree).map_err(fault(&tree.display().to_string()))?,
         unpacked: now(),
     };
     let written = (|| {
         std::fs::write(prepared.join(MARK), serde_json::to_vec(&record)?)?;
-        rustix::fs::syncfs(File::open(&tree)?)?;
         if entry.exists() {
             std::fs::rename(entry, staging.path().join("half"))?;
         }

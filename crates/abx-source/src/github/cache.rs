@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_core::Home;
-use abx_core::fs::{Staging, write_atomic};
+use abx_core::fs::{Staging, touch, write_atomic};
 use abx_reference::Github;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,9 @@ pub(super) struct Record {
     pub(super) repository: String,
     pub(super) commit: String,
     pub(super) files: u64,
+    /// Of the tree; entries of older versions have none.
+    #[serde(default)]
+    pub(super) digest: String,
     /// Seconds since 1970.
     pub(super) fetched: u64,
 }
@@ -142,6 +145,7 @@ impl Cache {
         if !self.is_complete(commit) {
             return Ok(None);
         }
+        touch(&self.entry(commit).join(MARK));
         let tree = self.entry(commit).join(TREE);
         tree.canonicalize().map(Some).map_err(GithubError::io("read", &tree))
     }

@@ -17,6 +17,7 @@ use super::cache::{Cache, Record, TREE, is_commit};
 use super::pace::{PAUSES, Pace};
 use super::{GithubError, GithubSettings, now, repository};
 use crate::archive::{ArchiveFault, Caps, Extracted, extract};
+use crate::digest;
 
 /// However slowly it comes, it is over then.
 const DOWNLOAD_TIME: Duration = Duration::from_secs(1800);
@@ -61,6 +62,7 @@ pub(super) async fn download(
         repository: repository(reference),
         commit: commit.to_owned(),
         files: extracted.files,
+        digest: extracted.digest.clone(),
         fetched: now(),
     };
     cache.publish(staging, ENTRY, &record)?;
@@ -140,10 +142,20 @@ impl Download<'_> {
 
 /// Extracts, and waits until all of it is on disk.
 fn fill(source: impl Read + Send + 'static, tree: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
-    let extracted = extract(source, tree, caps)?;
-    let written = File::open(tree).and_then(|tree| Ok(rustix::fs::syncfs(tree)?));
-    written.map_err(|source| ArchiveFault::Io { name: tree.display().to_string(), source })?;
+    let mut extracted = extract(source, tree, caps)?;
+    let written = write_out(tree);
+    extracted.digest =
+        written.map_err(|source| ArchiveFault::Io { name: tree.display().to_string(), source })?;
     Ok(extracted)
+}
+
+/// Waits until a tree that was just made is on disk, and takes its digest meanwhile.
+pub(crate) fn write_out(tree: &Path) -> io::Result<String> {
+    std::thread::scope(|scope| {
+        let written = scope.spawn(|| Ok(rustix::fs::syncfs(File::open(tree)?)?));
+        let digest = digest::of_tree(tree)?;
+        written.join().unwrap_or_else(|_| Err(io::Error::other("the thread has ended"))).map(|()| digest)
+    })
 }
 
 /// What the user should know of an archive, named `repository`.

@@ -72,6 +72,29 @@ impl FromStr for Megabytes {
     }
 }
 
+/// A span of time in seconds: `30d`, `12h`, `90m`, `45s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Age(pub(crate) u64);
+
+impl FromStr for Age {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write a number with d, h, m or s, such as 30d".to_owned();
+        let split = text.find(|letter: char| !letter.is_ascii_digit()).ok_or_else(wrong)?;
+        let factor = match text[split..].trim() {
+            "s" => 1,
+            "m" | "min" => 60,
+            "h" => 3600,
+            "d" => 86_400,
+            "w" => 7 * 86_400,
+            _ => return Err(wrong()),
+        };
+        let number = text[..split].parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+        number.map(Self).ok_or_else(wrong)
+    }
+}
+
 /// A number of cores, above 0.
 pub(crate) fn parse_cpu(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

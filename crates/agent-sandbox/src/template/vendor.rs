@@ -32,7 +32,7 @@ pub async fn vendor(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<VendoredFile, Error> {
-    let _in_use = context.use_store().await?;
+    let _in_use = context.use_store().await;
     let lineage = super::lineage(context, reference, options, progress).await?;
     let built = super::build_lineage(context, &lineage, options, progress).await?;
     let (name, version) = named(&lineage, reference);

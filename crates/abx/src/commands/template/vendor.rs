@@ -12,8 +12,7 @@ use crate::progress::{Detail, Reporter};
 pub(super) async fn vendor(edge: &Edge, args: &VendorArgs) -> Result<u8, Failure> {
     let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
     let options = (&args.fetch).into();
-    let work =
-        template::vendor(&edge.context, &args.reference, args.output.as_deref(), &options, &progress);
+    let work = template::vendor(&edge.context, &args.reference, args.output.as_deref(), &options, &progress);
     let written = interruptible(&progress, work).await?;
     drop(progress);
     let (file, size) = (written.file.display(), human::bytes(written.size));
