@@ -65,8 +65,10 @@ struct State {
     manifests: HashMap<String, (String, Vec<u8>)>,
     tricks: Vec<(String, Trick, usize)>,
     login: Option<Login>,
-    /// Tokens that have run out.
+    /// How often tokens have run out.
     expired: usize,
+    /// After which request they do so next.
+    expiring: Option<String>,
     uploads: Uploads,
     requests: Vec<Request>,
 }
@@ -139,9 +141,9 @@ impl LoopbackRegistry {
         self.state().login = Some(login);
     }
 
-    /// Lets all tokens handed out so far run out.
-    pub fn expire_tokens(&self) {
-        self.state().expired += 1;
+    /// Lets all tokens handed out so far run out after the next request whose `METHOD /path` contains `path`.
+    pub fn expire_tokens_after(&self, path: impl Into<String>) {
+        self.state().expiring = Some(path.into());
     }
 
     /// A blob that is there.
@@ -191,7 +193,12 @@ fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {
     let (mut response, cut) = {
         let mut state = lock(state);
         state.requests.push(request.clone());
-        state.answer(&request, address, trick)
+        let answer = state.answer(&request, address, trick);
+        let line = format!("{} {}", request.method, request.path);
+        if state.expiring.take_if(|part| line.contains(part.as_str())).is_some() {
+            state.expired += 1;
+        }
+        answer
     };
     if is_silent {
         return;

@@ -164,17 +164,17 @@ impl Upload<'_> {
             ask = ask.with(CONTENT_RANGE, &format!("{}-{end}", self.offset));
         }
         ask.body = rest;
-        match self.endpoint.get(ask).await {
-            Ok(response) => check_digest(&response, digest, || format!("blob {digest}")),
-            // The answer may have been lost, and not the blob.
-            Err(error) if error.is_passing() => {
-                match self.endpoint.head(&format!("blobs/{digest}"), "*/*").await {
-                    Ok(Some(_)) => Ok(()),
-                    _ => Err(error),
-                }
-            }
-            Err(error) => Err(error),
+        let error = match self.endpoint.get(ask).await {
+            Ok(response) => return check_digest(&response, digest, || format!("blob {digest}")),
+            Err(error) => error,
+        };
+        // The answer may have been lost, and not the blob.
+        let path = format!("blobs/{digest}");
+        if error.is_passing() && matches!(self.endpoint.head(&path, "*/*").await, Ok(Some(_))) {
+            return Ok(());
         }
+        self.abandon().await;
+        Err(error)
     }
 
     /// Tells the registry that nothing more comes. It finds out by itself where it does not hear of it.
