@@ -66,7 +66,7 @@ pub struct LockedTemplate {
     /// As the child's `base.from` has it; of the template itself, how it was asked for.
     pub reference: String,
     pub kind: LockedKind,
-    /// `metadata.name`, or of a local template what it is called here; empty for an image.
+    /// `metadata.name`, or of a local template what it is called here; empty for an image without one.
     pub name: String,
     /// The version of a built-in, the tag of a local template, the tag in a repository that a range came to.
     pub tag: Option<String>,
@@ -88,7 +88,7 @@ pub enum LockedKind {
     Local,
     /// A vendored file.
     File,
-    /// An image that was asked for itself.
+    /// An image of a registry, which may hold a whole lineage.
     Image,
 }
 

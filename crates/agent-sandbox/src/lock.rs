@@ -87,7 +87,7 @@ fn report(
     for drift in &drift {
         progress.event(Event::Note(format!("{file}: {drift}")));
     }
-    progress.event(Event::Note(format!("`abx template update {reference}` takes over what has changed")));
+    progress.event(Event::Note(format!("`abx template lock {reference}` takes over what has changed")));
     Ok(())
 }
 

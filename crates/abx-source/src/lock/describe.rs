@@ -21,7 +21,7 @@ pub fn describe(
     let mut reference = top.to_owned();
     for package in lineage.packages.iter().rev() {
         let template = member(package, &reference, lineage, context)?;
-        let is_whole = matches!(template.kind, LockedKind::Local | LockedKind::File);
+        let is_whole = matches!(template.kind, LockedKind::Local | LockedKind::File | LockedKind::Image);
         templates.push(template);
         match &package.spec.base {
             // Its image has all the others in it.
@@ -57,7 +57,11 @@ fn member(
                 template.digest = Some(vendored.digest.to_string());
                 return Ok(template);
             }
-            BaseImage::Image { .. } => {}
+            BaseImage::Image { name, .. } => {
+                template.kind = LockedKind::Image;
+                template.digest = name.split_once('@').map(|(_, digest)| digest.to_owned());
+                return Ok(template);
+            }
         },
         PackageRoot::Embedded(_) => {
             template.kind = LockedKind::BuiltIn;

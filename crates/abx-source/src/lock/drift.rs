@@ -121,7 +121,7 @@ impl LockedBase {
     pub fn shown(&self) -> String {
         match self {
             Self::Registry { digest, .. } => short(digest),
-            Self::Archive(archive) => format!("the archive of {}", archive.snapshot),
+            Self::Archive(archive) => archive.shown(),
         }
     }
 
@@ -132,8 +132,7 @@ impl LockedBase {
             (Self::Registry { digest, .. }, Self::Registry { digest: other, .. }) if digest == other => None,
             (Self::Archive(locked), Self::Archive(found)) => {
                 let changes = locked.changes(found)?;
-                let found = format!("the archive of {}, {changes}", found.snapshot);
-                Some(Drift::new(&subject, self.shown(), found))
+                Some(Drift::new(&subject, self.shown(), format!("{}, {changes}", found.shown())))
             }
             _ => Some(Drift::new(&subject, self.shown(), found.shown())),
         }
@@ -141,6 +140,12 @@ impl LockedBase {
 }
 
 impl LockedArchive {
+    /// `Sat, 10 Jan 2026 09:58:09 UTC` in fewer words.
+    fn shown(&self) -> String {
+        let date = self.snapshot.split_once(", ").map_or(self.snapshot.as_str(), |(_, date)| date);
+        format!("archive of {}", date.strip_suffix(" UTC").unwrap_or(date))
+    }
+
     /// In which packages another state of the archive differs, `None` for in none. The first few by name.
     pub fn changes(&self, found: &Self) -> Option<String> {
         const NAMED: usize = 5;

@@ -73,7 +73,7 @@ impl Fault for LockError {
                 format!("`abx template lock {subject}` writes one"),
             ],
             Self::Drift { subject, .. } => {
-                vec![format!("`abx template update {subject}` takes over what has changed")]
+                vec![format!("`abx template lock {subject}` takes over what has changed, and nothing else")]
             }
             Self::Digest { reference, .. } => vec![
                 format!("`abx template resolve {reference} --no-cache` fetches it anew"),

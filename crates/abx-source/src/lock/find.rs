@@ -44,7 +44,7 @@ pub fn of_reference(reference: &Reference, context: &SourceContext) -> Result<Op
         return Ok(None);
     }
     let place = LockPlace::of_reference(reference, context);
-    let found = read(&place.path, &place.display)?.filter(|lock| lock.top() == place.top);
+    let found = read(&place.path, &place.display)?.filter(|lock| is_of(lock, reference));
     Ok(found.map(|lock| FoundLock { lock, file: place.display, is_apart: true }))
 }
 
@@ -56,6 +56,11 @@ pub fn of_package(package: &Package) -> Result<Option<FoundLock>, LockError> {
     let Some(place) = LockPlace::of_package(package) else { return Ok(None) };
     let found = read(&place.path, &place.display)?.filter(|lock| lock.top() == HERE);
     Ok(found.map(|lock| FoundLock { lock, file: place.display, is_apart: false }))
+}
+
+/// Whether a lock is that of a reference, however it is spelled.
+pub fn is_of(lock: &Lock, reference: &Reference) -> bool {
+    Reference::parse(lock.top()).is_ok_and(|top| top == *reference)
 }
 
 impl LockPlace {

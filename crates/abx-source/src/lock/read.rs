@@ -107,10 +107,10 @@ fn lock(raw: File, end: usize) -> Checked<Lock> {
     }
     let is_image = |template: &Spanned<Template>| template.get_ref().kind.get_ref() == "image";
     let templates = raw.template.iter().map(template).collect::<Checked<Vec<_>>>()?;
-    if let Some(image) = raw.template.iter().find(|template| is_image(template))
-        && (templates.len() > 1 || raw.base.is_none())
+    if let Some(at) = raw.template.iter().position(is_image)
+        && (at + 1 < templates.len() || raw.base.is_none())
     {
-        return Err(wrong(&image.get_ref().kind, "an image stands for itself, with its `[base]`"));
+        return Err(wrong(&raw.template[at].get_ref().kind, "an image is the last one, and has its `[base]`"));
     }
     Ok(Lock { templates, base: raw.base.map(|raw| base(&raw)).transpose()? })
 }

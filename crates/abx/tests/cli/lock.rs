@@ -22,7 +22,8 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let world = Self { abx: Abx::new(), github: LoopbackGithub::start(), registry: LoopbackRegistry::start() };
+        let world =
+            Self { abx: Abx::new(), github: LoopbackGithub::start(), registry: LoopbackRegistry::start() };
         world.image("first");
         world.put("v1.0.0", ONE, "one");
         world.write("mine", &template("mine", "{from: ../near}"));
@@ -127,17 +128,25 @@ fn architecture() -> &'static str {
 fn a_lock_holds_the_whole_lineage_and_writing_it_again_changes_nothing() {
     let world = World::new();
     let (stdout, stderr) = world.success(&["lock", "./mine"]);
-    assert_eq!((stdout.as_str(), stderr.lines().last()), ("", Some("wrote ./mine/template.lock: 3 templates")));
+    assert_eq!(
+        (stdout.as_str(), stderr.lines().last()),
+        ("", Some("wrote ./mine/template.lock: 3 templates"))
+    );
     let lock = world.lock();
     for part in [
         "reference = \".\"\nkind = \"directory\"\nname = \"mine\"\nparent = \"../near\"\n",
         "reference = \"../near\"\nkind = \"directory\"\nname = \"near\"\ndigest = \"sha256:",
-        &format!("kind = \"github\"\nname = \"child\"\ntag = \"v1.0.0\"\ncommit = \"{ONE}\"\ndigest = \"sha256:"),
+        &format!(
+            "kind = \"github\"\nname = \"child\"\ntag = \"v1.0.0\"\ncommit = \"{ONE}\"\ndigest = \"sha256:"
+        ),
         &format!("[base]\nimage = \"{}\"\ndigest = \"sha256:", world.image_name()),
     ] {
         assert!(lock.contains(part), "{part}\n{lock}");
     }
-    assert!(!lock.contains(&world.abx.home().display().to_string()) && !lock.contains(&world.github.url()), "{lock}");
+    assert!(
+        !lock.contains(&world.abx.home().display().to_string()) && !lock.contains(&world.github.url()),
+        "{lock}"
+    );
     let (files, asked) = (world.files(), world.registry.requests().len());
     let (_, stderr) = world.success(&["lock", "./mine"]);
     assert_eq!(stderr, "./mine/template.lock holds: 3 templates\n");
@@ -166,7 +175,8 @@ fn what_moves_is_had_as_it_was_locked_until_an_update() {
     assert_eq!(rows[2], ["o/r//child@^1", "v1.0.0", "v1.1.0", "v2.0.0"]);
     assert_eq!((rows[3][0], rows[3][1] == rows[3][2]), ("HOST/team/app:1", false));
     let outdated = world.json(&["outdated", "./mine"]);
-    let states: Vec<_> = outdated.as_array().expect("rows").iter().map(|row| row["outdated"].clone()).collect();
+    let states: Vec<_> =
+        outdated.as_array().expect("rows").iter().map(|row| row["outdated"].clone()).collect();
     assert_eq!(states, [false, true, true]);
 
     let (table, stderr) = world.success(&["update", "./mine", "--dry-run"]);
@@ -180,7 +190,10 @@ fn what_moves_is_had_as_it_was_locked_until_an_update() {
     world.success(&["update", "./mine"]);
     assert!(world.lock().contains(TWO) && world.lock().contains("\"v1.1.0\""), "{}", world.lock());
     let (table, stderr) = world.success(&["update", "./mine"]);
-    assert_eq!((table.as_str(), stderr.lines().last()), ("", Some("./mine/template.lock holds: 3 templates")));
+    assert_eq!(
+        (table.as_str(), stderr.lines().last()),
+        ("", Some("./mine/template.lock holds: 3 templates"))
+    );
 }
 
 #[test]
@@ -197,7 +210,7 @@ fn frozen_fails_on_what_drifted_says_which_and_writes_nothing() {
         let stderr = world.failure(&[verb, "./mine", "--frozen"], 1, "E2008");
         assert!(stderr.contains("./mine/template.lock no longer holds: one entry differs"), "{stderr}");
         assert!(stderr.contains("`../near`: locked sha256:"), "{stderr}");
-        assert!(stderr.contains("help: `abx template update ./mine`"), "{stderr}");
+        assert!(stderr.contains("help: `abx template lock ./mine`"), "{stderr}");
     }
     let ran = world.run(&["validate", "./mine", "--frozen", "--json"]);
     let error = ran.error_object();
@@ -224,11 +237,17 @@ fn the_lock_of_a_repository_is_in_the_working_directory_and_of_that_reference_al
     assert!(lock.contains("reference = \"o/r//child\"\nkind = \"github\"\n") && lock.contains(ONE), "{lock}");
     world.put("HEAD", TWO, "two");
     let (stdout, stderr) = world.success(&["resolve", "o/r//child"]);
-    assert!(stdout.contains(ONE) && stderr.contains("template.lock holds for o/r//child"), "{stdout}{stderr}");
+    assert!(
+        stdout.contains(ONE) && stderr.contains("template.lock holds for o/r//child"),
+        "{stdout}{stderr}"
+    );
     let (stdout, stderr) = world.success(&["resolve", "o/r//child@^1"]);
     assert!(stdout.contains(ONE) && !stderr.contains("template.lock"), "{stdout}{stderr}");
     let stderr = world.failure(&["lock", "o/r//child@^1"], 2, "E2004");
-    assert!(stderr.contains("template.lock is the lock of `o/r//child`") && stderr.contains("-o FILE"), "{stderr}");
+    assert!(
+        stderr.contains("template.lock is the lock of `o/r//child`") && stderr.contains("-o FILE"),
+        "{stderr}"
+    );
     assert_eq!(std::fs::read_to_string(&path).expect("the lock"), lock);
     world.success(&["lock", "o/r//child@^1", "-o", "other.lock"]);
     assert!(world.abx.home().join("other.lock").exists());
@@ -281,6 +300,7 @@ fn several_at_a_time_leave_one_whole_lock() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     world.success(&["lock", "./mine", "--frozen"]);
-    let names: Vec<_> = world.files().into_iter().map(|(path, _)| path).filter(|path| path.contains("mine")).collect();
+    let names: Vec<_> =
+        world.files().into_iter().map(|(path, _)| path).filter(|path| path.contains("mine")).collect();
     assert_eq!(names.len(), 2, "{names:?}");
 }

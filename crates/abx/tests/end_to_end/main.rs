@@ -6,6 +6,7 @@
 mod bad_input;
 mod build;
 mod built_in;
+mod catalog;
 mod create;
 mod doctor;
 mod exec;
@@ -15,6 +16,7 @@ mod image;
 mod inherit;
 mod lifecycle;
 mod limits;
+mod lock;
 mod logs;
 mod network;
 mod ports;

@@ -29,7 +29,9 @@ pub(crate) async fn current(
     if !options.offline {
         let platform = Platform::host();
         match abx_image::lookup(name, &platform, &context.registries(), progress).await {
-            Ok(digest) => return Ok(LockedBase::Registry { image: name.to_owned(), digest: digest.to_string() }),
+            Ok(digest) => {
+                return Ok(LockedBase::Registry { image: name.to_owned(), digest: digest.to_string() });
+            }
             Err(error) if error.is_unreachable() && release.is_some() => {
                 progress.event(Event::Note(format!("{name}: no registry within reach, so Debian's archive")));
             }

@@ -8,7 +8,7 @@ use abx_core::{Event, Progress};
 use abx_reference::Reference;
 use abx_source::lock::find::{self, FoundLock, LockPlace};
 use abx_source::lock::{Lock, LockedBase, LockedTemplate, describe};
-use abx_source::{BaseImage, Lineage, LockError, SourceError};
+use abx_source::{BaseImage, Lineage, LockError, SourceContext, SourceError};
 use serde::Serialize;
 
 use crate::{Context, Error, FetchOptions};
@@ -68,21 +68,24 @@ pub async fn lock(
         settings.cache_ttl = Duration::ZERO;
     }
     let place = place(&parsed, request, context, &settings, progress).await?;
-    let before = before(&place, reference, request)?;
-    let mut source = context.source();
-    source.lock = before.clone().filter(|_| !request.update);
+    let before = before(&place, &parsed, request)?;
+    let source = match (&before, request.update) {
+        (_, true) => context.source(),
+        (Some(before), false) => SourceContext { lock: Some(before.clone()), ..context.source() },
+        // Of a repository with a lock of its own, that is the one to begin with.
+        (None, false) => crate::lock::hold(context, reference, &settings, progress).await?,
+    };
     let source = abx_source::fetch(reference, &source, &settings, progress).await?;
     let lineage = abx_source::resolve(reference, &source)?;
     if options.frozen {
-        crate::lock::check(reference, &lineage, &source, options, &abx_core::Silent)?;
+        crate::lock::check(reference, &lineage, &source, options, progress)?;
         crate::lock::check_base(context, reference, &lineage, &source, options, progress).await?;
-    } else if let Some(before) = &before {
+    } else if let Some(found) = source.lock.as_ref().or(before.as_ref()) {
         // A package that differs at the commit it is locked to is never taken over.
-        before.lock.drift(&describe(&lineage, before.lock.top(), &source)?, &lineage.base, &before.file)?;
+        found.lock.drift(&describe(&lineage, found.lock.top(), &source)?, &lineage.base, &found.file)?;
     }
     warn_of_paths(&lineage, progress);
-    let kept = lineage.locked.clone().filter(|_| !request.update);
-    let base = match kept {
+    let base = match kept(context, &lineage, options, progress).await? {
         Some(kept) => Some(kept),
         None => base(context, &lineage, request.update, options, progress).await?,
     };
@@ -111,9 +114,9 @@ async fn place(
             let package = abx_source::leaf(reference, &source)?;
             let place = package.as_ref().and_then(LockPlace::of_package);
             // What was unpacked into the store is nobody's to write to.
-            place.filter(|place| !is_ours(&place.path, context)).ok_or_else(|| LockError::NoPlace {
-                subject: request.reference.clone(),
-            })?
+            place
+                .filter(|place| !is_ours(&place.path, context))
+                .ok_or_else(|| LockError::NoPlace { subject: request.reference.clone() })?
         }
         _ => LockPlace::of_reference(reference, &context.source()),
     };
@@ -132,18 +135,35 @@ fn is_ours(path: &Path, context: &Context) -> bool {
 /// The lock that is there. Whoever names a file means that one, whatever it is the lock of.
 fn before(
     place: &LockPlace,
-    reference: &str,
+    reference: &Reference,
     request: &LockRequest,
 ) -> Result<Option<FoundLock>, Error> {
     let Some(lock) = find::read(&place.path, &place.display)? else { return Ok(None) };
-    if lock.top() == place.top {
+    if lock.top() == place.top || find::is_of(&lock, reference) {
         return Ok(Some(FoundLock { lock, file: place.display.clone(), is_apart: false }));
     }
     if request.output.is_some() {
         return Ok(None);
     }
-    let (file, top, subject) = (place.display.clone(), lock.top().to_owned(), reference.to_owned());
+    let (file, top) = (place.display.clone(), lock.top().to_owned());
+    let subject = request.reference.clone();
     Err(LockError::Occupied { file, top, subject }.into())
+}
+
+/// What the image at the bottom is locked to, while that is to be had.
+async fn kept(
+    context: &Context,
+    lineage: &Lineage,
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<Option<LockedBase>, Error> {
+    let Some(locked) = &lineage.locked else { return Ok(None) };
+    // Offline nobody can say that there is something newer.
+    if options.offline {
+        return Ok(Some(locked.clone()));
+    }
+    let drift = crate::base_image::drift(context, &context.store(), locked, options, progress).await?;
+    Ok(drift.is_none().then(|| locked.clone()))
 }
 
 /// What the image at the bottom is: that of the store, unless it is to be asked for anew.

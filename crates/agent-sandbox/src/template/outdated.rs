@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use abx_core::Progress;
 use abx_reference::github::LATEST;
-use abx_reference::{Github, Name, Reference};
+use abx_reference::{Github, Name, Reference, Registry};
 use abx_source::lock::{Lock, LockedBase, LockedKind, LockedTemplate, describe};
-use abx_source::{GithubSettings, Lineage, SourceContext, SourceError};
+use abx_source::{GithubSettings, Lineage, Package, PackageRoot, SourceContext, SourceError};
+use abx_spec::Base;
 use serde::Serialize;
 
 use crate::{Context, Error, FetchOptions};
@@ -52,7 +53,10 @@ pub async fn outdated(
         entries.push(asking.template(&template, now.as_ref()).await?);
     }
     if let Some(locked) = &found.lock.base {
-        let now = crate::base_image::current(context, locked.image(), options, progress).await?;
+        let now = match asked_image(&found.lock, &lineage) {
+            Some(image) => pinned_image(&image, locked, &source, &settings).await?,
+            None => crate::base_image::current(context, locked.image(), options, progress).await?,
+        };
         entries.push(base(locked, &now));
     }
     Ok(entries)
@@ -87,9 +91,7 @@ impl Asking<'_> {
         now: Option<&LockedTemplate>,
     ) -> Result<Outdated, Error> {
         let (wanted, latest) = match Reference::parse(&locked.reference) {
-            Ok(Reference::Github(github)) => {
-                (Some(self.pinned(&github).await?), self.latest(&github).await?)
-            }
+            Ok(Reference::Github(github)) => (Some(self.pinned(&github).await?), self.latest(&github).await?),
             Ok(Reference::Name(name)) if locked.kind != LockedKind::Local => {
                 (self.named(&name).await?, self.newest(&name).await?)
             }
@@ -148,6 +150,33 @@ impl Asking<'_> {
             _ => Ok(None),
         }
     }
+}
+
+/// The image at the bottom where a reference names it, which may do so by a tag that moves, or by a range.
+fn asked_image(lock: &Lock, lineage: &Lineage) -> Option<Registry> {
+    let made = |package: &&Package| !matches!(package.root, PackageRoot::Stored { .. });
+    let text = match lineage.packages.iter().find(made) {
+        None => lock.top(),
+        Some(package) => match &package.spec.base {
+            Some(Base::From(at) | Base::Either(at)) => &at.value,
+            _ => return None,
+        },
+    };
+    match Reference::parse(text) {
+        Ok(Reference::Registry(image)) => Some(image),
+        _ => None,
+    }
+}
+
+async fn pinned_image(
+    image: &Registry,
+    locked: &LockedBase,
+    source: &SourceContext,
+    settings: &GithubSettings,
+) -> Result<LockedBase, Error> {
+    let now = abx_source::registry::pin_image(image, source, settings).await?;
+    let digest = now.digest.unwrap_or_default();
+    Ok(LockedBase::Registry { image: locked.image().to_owned(), digest })
 }
 
 fn is_same(locked: &LockedTemplate, wanted: &LockedTemplate) -> bool {

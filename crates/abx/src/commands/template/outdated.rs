@@ -19,12 +19,7 @@ pub(super) async fn outdated(edge: &Edge, args: &OutdatedArgs) -> Result<u8, Fai
     let mut table = Table::new(["REFERENCE", "LOCKED", "WANTED", "LATEST"]);
     for entry in &entries {
         let cell = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
-        table.row([
-            entry.reference.clone(),
-            entry.locked.clone(),
-            cell(&entry.wanted),
-            cell(&entry.latest),
-        ]);
+        table.row([entry.reference.clone(), entry.locked.clone(), cell(&entry.wanted), cell(&entry.latest)]);
     }
     edge.printer.table(&entries, &table)?;
     Ok(0)
