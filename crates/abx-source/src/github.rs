@@ -1,14 +1,15 @@
 //! A repository at one commit, fetched once and kept: the only module here that reaches the network.
 //!
-//! [`checkout()`] pins the reference ([`mod@pin`]: asks the [`api`], or chooses among the [`tags`] that are [`versions`]),
-//! looks for the commit in the store ([`cache`]), and where it is not there downloads and extracts it ([`download`]).
-//! [`error`] tells what can go wrong.
+//! [`checkout()`] pins the reference ([`mod@pin`]): what it stands for is [`known`], or asked of the [`api`], or chosen
+//! among the [`tags`] that are [`versions`]. It looks for the commit in the store ([`cache`]), and where it is not there
+//! downloads and extracts it ([`download`]). [`error`] tells what can go wrong.
 
 mod api;
 mod cache;
 mod download;
 pub mod error;
 mod escape;
+mod known;
 mod pace;
 mod pin;
 mod tags;

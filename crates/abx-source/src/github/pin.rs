@@ -12,11 +12,11 @@
 
 use abx_core::Home;
 use abx_image::http::reqwest::Url;
-use abx_reference::Github;
 use abx_reference::github::{GitRef, LATEST};
+use abx_reference::{Github, Range};
 
 use super::api::{self, Api, Found};
-use super::cache::{Cache, Pin, is_young};
+use super::cache::{Cache, Pin};
 use super::tags::{Tag, TagFile, TagList};
 use super::versions::{Versions, Wanted};
 use super::{GithubError, GithubSettings, lock, now, repository};
@@ -35,13 +35,21 @@ pub struct Pinned {
     pub is_chosen: bool,
 }
 
+impl Pinned {
+    /// `None` while the tag's commit has to be asked for.
+    pub(super) fn chosen(tag: &Tag) -> Option<Self> {
+        let commit = tag.commit()?.to_owned();
+        Some(Self { commit, name: Some(tag.name.clone()), is_chosen: true })
+    }
+}
+
 /// One reference and all that is needed to pin it.
 pub(super) struct Pinner<'a> {
-    reference: &'a Github,
+    pub(super) reference: &'a Github,
+    pub(super) settings: &'a GithubSettings,
+    pub(super) tags: TagFile,
     home: &'a Home,
-    settings: &'a GithubSettings,
     base: Url,
-    tags: TagFile,
 }
 
 impl<'a> Pinner<'a> {
@@ -64,16 +72,6 @@ impl<'a> Pinner<'a> {
         Api::new(&self.base, self.settings)
     }
 
-    /// What is known, and believed as the settings have it. Offline it is what is on disk whole.
-    pub(super) fn known(&self) -> Option<Pinned> {
-        match self.reference.git_ref() {
-            None => self.known_name(None),
-            Some(GitRef::Name(name)) if name == LATEST => self.known_latest(),
-            Some(GitRef::Name(name)) => self.known_name(Some(name)),
-            Some(GitRef::Range(range)) => self.known_choice(Wanted::Range(range)),
-        }
-    }
-
     /// Asks, and remembers the answer. Processes that want the same do so once.
     pub(super) async fn ask(&self, api: &Api) -> Result<Pinned, GithubError> {
         let wanted = match self.reference.git_ref() {
@@ -83,10 +81,10 @@ impl<'a> Pinner<'a> {
                 let _one = lock(self.cache(None).tags_lock()).await?;
                 return match self.known() {
                     Some(known) => Ok(known),
-                    None => self
-                        .choose(api, Wanted::Range(range))
-                        .await?
-                        .map_err(|list| GithubError::no_version(self.reference, range, &list.tags)),
+                    None => {
+                        let chosen = self.choose(api, Wanted::Range(range)).await?;
+                        chosen.ok_or_else(|| self.no_version(range))
+                    }
                 };
             }
         };
@@ -96,17 +94,6 @@ impl<'a> Pinner<'a> {
             None if wanted == Some(LATEST) => self.latest(api).await,
             None => self.name(api, wanted).await,
         }
-    }
-
-    /// Why nothing is known offline.
-    pub(super) fn offline(&self) -> GithubError {
-        let here = match self.reference.git_ref() {
-            Some(GitRef::Range(range)) => {
-                Versions::of(&self.tags_here(), self.reference.subdirectory()).near(range)
-            }
-            _ => Vec::new(),
-        };
-        GithubError::Offline { reference: self.reference.to_string(), here }
     }
 
     /// Asks for a literal name.
@@ -145,12 +132,9 @@ impl<'a> Pinner<'a> {
             let _one = lock(self.cache(None).tags_lock()).await?;
             self.choose(api, Wanted::Latest).await?
         };
-        match chosen {
-            Ok(chosen) => Ok(chosen),
-            Err(_) => match self.known_name(None) {
-                Some(known) => Ok(known),
-                None => self.name(api, None).await,
-            },
+        match chosen.or_else(|| self.known_name(None)) {
+            Some(pinned) => Ok(pinned),
+            None => self.name(api, None).await,
         }
     }
 
@@ -176,37 +160,39 @@ impl<'a> Pinner<'a> {
         Ok(Pinned { commit: pin.commit, name: name.map(str::to_owned), is_chosen: false })
     }
 
-    /// The best tag, of the list that is known or a new one; else the list that has none. The caller holds its lock.
-    async fn choose(&self, api: &Api, wanted: Wanted<'_>) -> Result<Result<Pinned, TagList>, GithubError> {
-        let before = self.tags.read().filter(|_| !self.settings.no_cache);
-        let fresh =
-            before.clone().filter(|list| self.believes(list) && self.best(&list.tags, wanted).is_some());
-        let mut list = match (fresh, before) {
-            (Some(fresh), _) => fresh,
-            (None, before) => match (api.tags(self.reference, before.as_ref()).await?, before) {
-                (Some(list), before) => {
-                    TagList { without_latest: before.and_then(|before| before.without_latest), ..list }
-                }
-                (None, Some(before)) => TagList { checked: now(), ..before },
-                (None, None) => return Err(api.unconditional()),
-            },
-        };
+    /// The best tag, of the list that is known or of a new one; `None` where there is none. The caller holds the list's
+    /// lock.
+    async fn choose(&self, api: &Api, wanted: Wanted<'_>) -> Result<Option<Pinned>, GithubError> {
+        let mut list = self.list(api, wanted).await?;
         if matches!(wanted, Wanted::Latest) {
             list.without_latest = Some(now());
         }
-        let best = self.best(&list.tags, wanted).cloned();
-        if let Some(best) = &best
-            && best.is_object
-        {
-            let commit = api.tagged(self.reference, best).await?;
-            list.tags.iter_mut().filter(|tag| *tag == best).for_each(|tag| {
-                *tag = Tag::new(tag.name.clone(), commit.clone());
-            });
+        if let Some(best) = self.best(&list.tags, wanted).filter(|best| best.is_object).cloned() {
+            let commit = Tag::new(best.name.clone(), api.tagged(self.reference, &best).await?);
+            list.tags.iter_mut().filter(|tag| **tag == best).for_each(|tag| *tag = commit.clone());
         }
         self.tags.write(&list)?;
-        let Some(best) = self.best(&list.tags, wanted).and_then(chosen) else { return Ok(Err(list)) };
-        self.remember(&best, &list)?;
-        Ok(Ok(best))
+        let chosen = self.best(&list.tags, wanted).and_then(Pinned::chosen);
+        chosen.iter().try_for_each(|chosen| self.remember(chosen, &list))?;
+        Ok(chosen)
+    }
+
+    /// The tags as they are known, where that is enough; else as they are now.
+    async fn list(&self, api: &Api, wanted: Wanted<'_>) -> Result<TagList, GithubError> {
+        let before = self.tags.read().filter(|_| !self.settings.no_cache);
+        if let Some(list) = &before
+            && self.believes(list)
+            && self.best(&list.tags, wanted).is_some()
+        {
+            return Ok(list.clone());
+        }
+        match (api.tags(self.reference, before.as_ref()).await?, before) {
+            (Some(list), before) => {
+                Ok(TagList { without_latest: before.and_then(|before| before.without_latest), ..list })
+            }
+            (None, Some(before)) => Ok(TagList { checked: now(), ..before }),
+            (None, None) => Err(api.unconditional()),
+        }
     }
 
     /// The tag by its name need not be asked for then.
@@ -216,73 +202,13 @@ impl<'a> Pinner<'a> {
         cache.remember(&Pin { commit: chosen.commit.clone(), etag, checked: list.checked, is_commit: false })
     }
 
-    fn known_name(&self, name: Option<&str>) -> Option<Pinned> {
-        let believes = |pin: &Pin| {
-            let is_young = !self.settings.no_cache && pin.is_fresh(now(), self.settings.cache_ttl);
-            pin.is_commit || self.settings.offline || is_young
-        };
-        let pin = self.cache(name).pin().filter(believes)?;
-        Some(Pinned { commit: pin.commit, name: name.map(str::to_owned), is_chosen: false })
-    }
-
-    fn known_latest(&self) -> Option<Pinned> {
-        if let Some(known) = self.known_name(Some(LATEST)) {
-            return Some(known);
-        }
-        if self.settings.offline {
-            return self.known_choice(Wanted::Latest).or_else(|| self.known_name(None));
-        }
-        let list = self.tags.read().filter(|list| self.believes(list))?;
-        let is_seen = |seen| is_young(seen, now(), self.settings.cache_ttl);
-        list.without_latest.filter(|seen| is_seen(*seen))?;
-        match self.best(&list.tags, Wanted::Latest) {
-            Some(best) => chosen(best),
-            None => self.known_name(None),
-        }
-    }
-
-    fn known_choice(&self, wanted: Wanted) -> Option<Pinned> {
-        let tags = match self.settings.offline {
-            true => self.tags_here(),
-            false => self.tags.read().filter(|list| self.believes(list))?.tags,
-        };
-        self.best(&tags, wanted).and_then(chosen)
-    }
-
-    /// The tags whose files are here: better an older version than none. Where they were never listed, the names that
-    /// were asked for stand in, of which a branch may look like a version too.
-    fn tags_here(&self) -> Vec<Tag> {
-        let cache = self.cache(None);
-        let mut tags = match self.tags.read() {
-            Some(list) => list.tags,
-            None => cache.pinned_names().into_iter().map(|(name, pin)| Tag::new(name, pin.commit)).collect(),
-        };
-        tags.retain(|tag| tag.commit().is_some_and(|commit| cache.is_complete(commit)));
-        tags
-    }
-
-    fn believes(&self, list: &TagList) -> bool {
-        let is_fresh = !self.settings.no_cache && list.is_fresh(now(), self.settings.cache_ttl);
-        self.settings.offline || is_fresh
-    }
-
-    fn best<'b>(&self, tags: &'b [Tag], wanted: Wanted) -> Option<&'b Tag> {
-        Versions::of(tags, self.reference.subdirectory()).choose(wanted)
-    }
-}
-
-/// A tag as what was chosen; `None` while its commit has to be asked for.
-fn chosen(tag: &Tag) -> Option<Pinned> {
-    let commit = tag.commit()?.to_owned();
-    Some(Pinned { commit, name: Some(tag.name.clone()), is_chosen: true })
-}
-
-impl GithubError {
-    fn no_version(reference: &Github, range: &abx_reference::Range, tags: &[Tag]) -> Self {
-        let versions = Versions::of(tags, reference.subdirectory());
-        Self::NoVersion {
-            repository: repository(reference),
-            subdirectory: reference.subdirectory().map(str::to_owned),
+    /// Why there is no best tag, by the list as it is now.
+    fn no_version(&self, range: &Range) -> GithubError {
+        let tags = self.tags.read().map(|list| list.tags).unwrap_or_default();
+        let versions = Versions::of(&tags, self.reference.subdirectory());
+        GithubError::NoVersion {
+            repository: repository(self.reference),
+            subdirectory: self.reference.subdirectory().map(str::to_owned),
             range: range.to_string(),
             near: versions.near(range),
             prerelease: versions.prerelease(range).map(str::to_owned),
