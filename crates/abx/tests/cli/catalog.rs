@@ -95,7 +95,7 @@ fn finding_nothing_is_no_failure() {
     let world = World::new();
     let ran = world.run(&["search", "web-scrapper"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), ""));
-    assert_eq!(ran.stderr, "no template has all of that; did you mean `web-scraper`?\n");
+    assert!(ran.stderr.starts_with("no template has all of that; did you mean `web-scraper`"), "{ran:#?}");
     assert_eq!(world.value(&["search", "zzzzzz"]), serde_json::json!([]));
     let ran = world.run(&["match", "zzzzzz"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), ""));

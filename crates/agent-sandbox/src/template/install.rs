@@ -41,6 +41,9 @@ pub async fn install(
     let mut context = context.clone();
     context.settings.template_index_url.clone_from(&index.source(&context).index);
     let parsed = Reference::parse(reference).map_err(SourceError::from)?;
+    if let Reference::Registry(_) = parsed {
+        return pulled(&context, reference, name, options, progress).await;
+    }
     let _in_use = context.use_store().await;
     if index.refresh
         && let Reference::Name(_) = parsed
@@ -57,7 +60,7 @@ pub async fn install(
         let (name, tags) = (metadata.name.clone(), vec![metadata.version.clone()]);
         return Ok(Installed { name, tags, image, from });
     }
-    let name = name.map_or_else(|| own_name(&parsed, &metadata.name), str::to_owned);
+    let name = name.unwrap_or_else(|| own_name(&parsed, &metadata.name)).to_owned();
     let mut tags = vec!["latest".to_owned()];
     if metadata.version != abx_spec::limits::DEFAULT_VERSION && !metadata.version.is_empty() {
         tags.insert(0, metadata.version.clone());
@@ -70,14 +73,25 @@ pub async fn install(
     Ok(Installed { name, tags, image, from })
 }
 
-/// What people will call it: as they have done, else as the template or the image calls itself.
-fn own_name(reference: &Reference, template: &str) -> String {
+/// An image of a registry is whole: nothing is left to build.
+async fn pulled(
+    context: &Context,
+    reference: &str,
+    name: Option<&str>,
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<Installed, Error> {
+    let pulled = super::pull(context, reference, name, options, progress).await?;
+    let local = pulled.name.unwrap_or_default();
+    let (name, tag) = local.split_once(':').unwrap_or((&local, "latest"));
+    let (name, tags) = (name.to_owned(), vec![tag.to_owned()]);
+    Ok(Installed { name, tags, image: pulled.image, from: pulled.canonical })
+}
+
+/// What people will call it: as they have done, else as the template calls itself.
+fn own_name<'n>(reference: &'n Reference, template: &'n str) -> &'n str {
     match reference {
-        Reference::Name(name) => name.name().to_owned(),
-        Reference::Registry(image) => {
-            let path = image.repository();
-            path.rsplit('/').next().unwrap_or(path).to_owned()
-        }
-        _ => template.to_owned(),
+        Reference::Name(name) => name.name(),
+        _ => template,
     }
 }
