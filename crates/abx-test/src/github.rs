@@ -17,6 +17,7 @@ use tags::Tags;
 use crate::loopback::{Loopback, lock};
 pub use crate::registry::Request;
 use crate::registry::http::Response;
+use crate::wire::Wire;
 
 /// A way to misbehave.
 #[derive(Clone, Debug)]
@@ -68,6 +69,7 @@ struct State {
     /// By `owner/repo`.
     repositories: HashMap<String, Repository>,
     tricks: Vec<(String, Trick, usize)>,
+    wires: Vec<(String, Wire, usize)>,
     requests: Vec<Request>,
 }
 
@@ -133,6 +135,11 @@ impl LoopbackGithub {
         self.state().tricks.push((path.into(), trick, times));
     }
 
+    /// Sends this to the next `times` requests whose path contains `path`.
+    pub fn send(&self, path: impl Into<String>, wire: Wire, times: usize) {
+        self.state().wires.push((path.into(), wire, times));
+    }
+
     /// Every request so far.
     pub fn requests(&self) -> Vec<Request> {
         self.state().requests.clone()
@@ -168,24 +175,30 @@ pub fn archive(top: &str, files: &[(&str, &str)]) -> Vec<u8> {
 
 fn serve(mut stream: TcpStream, address: SocketAddr, state: &Mutex<State>) {
     let Some(request) = Request::read(&mut stream) else { return };
-    let (trick, mut response) = {
+    let (wire, trick, mut response) = {
         let mut state = lock(state);
         state.requests.push(request.clone());
-        (state.trick(&request.path), state.answer(&request, address))
+        let wire = due(&mut state.wires, &request.path);
+        (wire, due(&mut state.tricks, &request.path), state.answer(&request, address))
     };
+    if let Some(wire) = wire {
+        let _ = wire.send(&mut stream);
+        return;
+    }
     let cut = trick.and_then(|trick| trick.play(&request, &mut response));
     // A client that hangs up early is its own business.
     let _ = response.write(&mut stream, cut);
 }
 
-impl State {
-    fn trick(&mut self, path: &str) -> Option<Trick> {
-        let found =
-            self.tricks.iter_mut().find(|(part, _, times)| *times > 0 && path.contains(part.as_str()))?;
-        found.2 -= 1;
-        Some(found.1.clone())
-    }
+/// What is meant for this path, if it has not worn off.
+fn due<T: Clone>(all: &mut [(String, T, usize)], path: &str) -> Option<T> {
+    let (_, what, times) =
+        all.iter_mut().find(|(part, _, times)| *times > 0 && path.contains(part.as_str()))?;
+    *times -= 1;
+    Some(what.clone())
+}
 
+impl State {
     fn answer(&self, request: &Request, address: SocketAddr) -> Response {
         let missing = || Response::new(404).with_body(json!({ "message": "Not Found" }).to_string());
         let path = request.path.split('?').next().unwrap_or_default();

@@ -60,7 +60,7 @@ pub enum GithubError {
     Redirects { host: String },
     #[error("cannot reach {host}")]
     Unreachable { host: String, source: reqwest::Error },
-    #[error("{host} did not finish within {} seconds", .limit.as_secs())]
+    #[error("{host} did not finish within {} seconds", .limit.as_secs_f32())]
     TooSlow { host: String, limit: Duration },
     #[error("nothing came from {host} for {} seconds", .time.as_secs_f32())]
     Silent { host: String, time: Duration },
