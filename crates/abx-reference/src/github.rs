@@ -48,6 +48,20 @@ impl Github {
         self.git_ref.as_ref()
     }
 
+    /// Whether both always stand for the same commit. The sub-directory plays a part only where a tag has to be chosen,
+    /// by a range or as `latest`: it may have versions of its own.
+    pub fn is_pinned_with(&self, other: &Self) -> bool {
+        let is_choice = match &self.git_ref {
+            Some(GitRef::Range(_)) => true,
+            Some(GitRef::Name(name)) => name == LATEST,
+            None => false,
+        };
+        self.owner.eq_ignore_ascii_case(&other.owner)
+            && self.repository.eq_ignore_ascii_case(&other.repository)
+            && self.git_ref == other.git_ref
+            && (!is_choice || self.subdirectory == other.subdirectory)
+    }
+
     /// The same directory at a commit.
     pub fn at(&self, commit: &str) -> Self {
         Self { git_ref: Some(GitRef::Name(commit.to_owned())), ..self.clone() }

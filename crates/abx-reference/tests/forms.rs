@@ -198,6 +198,28 @@ fn owner_and_repository_compare_without_case() {
 }
 
 #[test]
+fn a_sub_directory_has_a_say_where_a_tag_is_chosen() {
+    for (one, other, expected) in [
+        ("o/r//a", "O/R//b", true),
+        ("o/r//a@v1", "o/r@v1", true),
+        ("o/r//a@v1", "o/r//a@V1", false),
+        ("o/r//a@^1", "o/r//b@^1", false),
+        ("o/r//a@^1", "O/r//a@^1", true),
+        ("o/r//a@^1", "o/r//a@^1.0", false),
+        ("o/r//a@latest", "o/r//b@latest", false),
+        ("o/r@latest", "o/r@latest", true),
+        ("o/r", "o/s", false),
+    ] {
+        let (Ok(Reference::Github(one)), Ok(Reference::Github(other))) =
+            (Reference::parse(one), Reference::parse(other))
+        else {
+            panic!("{one} {other}")
+        };
+        assert_eq!(one.is_pinned_with(&other), expected, "{one} {other}");
+    }
+}
+
+#[test]
 fn an_address_can_be_told_apart_in_other_ways() {
     for (text, expected) in [
         ("https://github.com/o/r/tree/a/b/c/d", "o/r//c/d@a/b o/r//d@a/b/c o/r@a/b/c/d"),

@@ -8,7 +8,7 @@ use abx_core::Home;
 use serde::Deserialize;
 use walkdir::WalkDir;
 
-use crate::{digest, local_archive};
+use crate::{digest, github, local_archive};
 
 /// What an entry came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,12 @@ pub fn forget_absent(home: &Home) -> io::Result<()> {
         let repository = packages.join(below.parent().unwrap_or(below));
         let commit =
             std::fs::read(pin.path()).ok().and_then(|bytes| serde_json::from_slice::<Pin>(&bytes).ok());
-        if commit.is_none_or(|pin| !repository.join(pin.commit).exists()) && pin.file_type().is_file() {
+        let leads_to = match pin.file_name() == github::TAGS {
+            // The list of tags is of use while any commit of the repository is here.
+            true => has_directory(&repository),
+            false => commit.is_some_and(|pin| repository.join(pin.commit).exists()),
+        };
+        if !leads_to && pin.file_type().is_file() {
             std::fs::remove_file(pin.path())?;
         }
     }
@@ -132,6 +137,11 @@ pub fn forget_absent(home: &Home) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn has_directory(path: &Path) -> bool {
+    path.read_dir()
+        .is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(|entry| entry.path().is_dir())))
 }
 
 /// As far as a pin matters here.

@@ -22,13 +22,13 @@ use abx_core::fs::Lock;
 use abx_core::host::HostNetwork;
 use abx_core::{Event, Home, Progress, Secret};
 use abx_reference::Github;
-use abx_reference::github::{GitRef, LATEST};
 
 use crate::archive::Caps;
 pub(crate) use download::{warnings, write_out};
 pub use error::GithubError;
 pub use pin::Pinned;
 use pin::Pinner;
+pub(crate) use tags::FILE as TAGS;
 
 /// The public API.
 pub const PUBLIC_API: &str = "https://api.github.com";
@@ -84,17 +84,9 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// Whether it is what `reference` asks for. The sub-directory plays a part only where it has a say in the version.
+    /// Whether it is what `reference` asks for.
     pub fn serves(&self, reference: &Github) -> bool {
-        let is_same = self.reference.owner().eq_ignore_ascii_case(reference.owner())
-            && self.reference.repository().eq_ignore_ascii_case(reference.repository())
-            && self.reference.git_ref() == reference.git_ref();
-        let has_say = match reference.git_ref() {
-            Some(GitRef::Range(_)) => true,
-            Some(GitRef::Name(name)) => name == LATEST,
-            None => false,
-        };
-        is_same && (!has_say || self.reference.subdirectory() == reference.subdirectory())
+        self.reference.is_pinned_with(reference)
     }
 }
 

@@ -13,7 +13,7 @@ use super::GithubError;
 use super::cache::{is_commit, is_young};
 
 /// The file's name.
-pub(super) const FILE: &str = "%tags.json";
+pub(crate) const FILE: &str = "%tags.json";
 
 /// A tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
