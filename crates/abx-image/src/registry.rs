@@ -15,6 +15,7 @@ mod lookup;
 mod manifest;
 mod name;
 mod packing;
+mod partial;
 mod platform;
 mod pull;
 mod pulled;

@@ -3,11 +3,13 @@
 //! ```text
 //! layers/<id>/fs/          an unpacked layer
 //! layers/<id>/layer.json   its record; without it the entry does not count
+//! layers/<id>/size         its bytes, once somebody has asked
 //! layers/<id>/blobs.json   what it is in registries
 //! synced                   which records of earlier boots count
 //! images/<id>.json         an image: layers, configuration, origin
 //! names/<name>/<tag>       an image id
 //! pulled/<name>.json       what a name in a registry stood for
+//! partial/<digest>         the beginning of a blob whose transfer was cut short
 //! staging/<pid>-<random>/  an entry being made, locked by its maker
 //! locks/layer-<id>.lock    single flight on one layer
 //! ```

@@ -14,6 +14,7 @@ use super::endpoint::Endpoint;
 use super::manifest::{self, Found};
 use super::{Platform, RegistryName, RegistrySettings};
 use crate::oci::{self, Descriptor, ImageFile};
+use crate::store::KnownBlob;
 use crate::{Digest, Image, ImageError, ImageStore, LayerId, LayerRecord, Origin};
 
 /// Layers fetched at a time.
@@ -162,12 +163,13 @@ async fn ensure_layer(
         return Ok(());
     }
     let task = start(progress, format!("layer {}", &diff_id.hex()[..12]), Some(blob.size), Unit::Bytes);
-    let staged = store.begin_layer()?;
-    let (staged, unpacked) = fetch_layer(endpoint, blob, diff_id, staged, &task).await?;
+    let (staged, unpacked) = fetch_layer(store, endpoint, blob, diff_id, &task).await?;
     for note in unpacked.notes {
         progress.event(Event::Note(format!("{name}: {note}")));
     }
-    staged.publish(id, &record)?;
+    let id = staged.publish(id, &record)?;
+    // It saves work when the layer is pushed; that it cannot be written down is no reason to fail.
+    let _ = store.remember_blob(&id, KnownBlob::new(blob, diff_id, endpoint.place()));
     task.finish("");
     Ok(())
 }
