@@ -2,6 +2,7 @@
 
 pub(crate) mod layer;
 mod records;
+mod stored;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use abx_source::{BaseImage, Lineage};
 use abx_spec::Effective;
 
 use crate::error::BuildError;
+pub use stored::stored_layers;
 
 /// Builds images of lineages. Several may do so at once, in several processes: each layer is made by one.
 #[derive(Clone, Debug)]

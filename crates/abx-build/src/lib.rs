@@ -42,7 +42,7 @@ mod tidy;
 pub mod tree;
 mod view;
 
-pub use builder::{Builder, Built, Limits, Outcome, StepOutcome};
+pub use builder::{Builder, Built, Limits, Outcome, StepOutcome, stored_layers};
 pub use error::{BuildError, FailedStep, Failure};
 pub use member::Member;
 pub use package::members;

@@ -138,7 +138,8 @@ fn bootstrap_settings(context: &Context, options: &FetchOptions) -> BootstrapSet
     }
 }
 
-fn known(context: &Context, store: &ImageStore, name: &str) -> Result<Option<Image>, Error> {
+/// The image that a name stands for here, where it is here.
+pub(crate) fn known(context: &Context, store: &ImageStore, name: &str) -> Result<Option<Image>, Error> {
     match std::fs::read_to_string(record(context, name)) {
         Ok(id) => Ok(store.image(&ImageId(id))?),
         Err(_) => Ok(None),

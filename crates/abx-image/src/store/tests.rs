@@ -44,7 +44,15 @@ fn a_layer_appears_whole_and_the_first_of_two_stays() {
     assert!(store.has_layer(&id('a')));
     assert_eq!(store.layer(&id('a')).expect("read").expect("there").created_by, "test");
     assert_eq!(std::fs::read(store.layer_path(&id('a')).join("file")).expect("read"), b"first");
-    assert!(store.layer_size(&id('a')).expect("size") >= 4096);
+    let size = store.layer_size(&id('a')).expect("size");
+    assert!(size >= 4096);
+    for _ in 0..2 {
+        assert_eq!(
+            store.layers_size(&[id('a'), id('a')]).expect("size"),
+            size,
+            "once, and as it was measured"
+        );
+    }
     let left = std::fs::read_dir(dir.path().join("home/store/staging")).expect("list").count();
     assert_eq!(left, 0, "staging is empty");
 }

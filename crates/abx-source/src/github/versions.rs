@@ -65,6 +65,13 @@ impl<'a> Versions<'a> {
         best.map(|best| best.tag)
     }
 
+    /// All of them, pre-releases too, highest first.
+    pub(super) fn descending(&self) -> impl Iterator<Item = (&'a Tag, &Version)> {
+        let mut all: Vec<&Release> = self.versions.iter().collect();
+        all.sort_by(|one, other| other.version.cmp_precedence(&one.version));
+        all.into_iter().map(|release| (release.tag, &release.version))
+    }
+
     /// The names of the releases nearest to a range that none of them is in, highest first.
     pub(super) fn near(&self, range: &Range) -> Vec<String> {
         let mut releases: Vec<&Release> =

@@ -45,10 +45,58 @@ pub(crate) fn bytes(amount: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// The size of a template as its releases give it: `254 MB`, `1.9 GB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const MEGA: f64 = 1e6;
+    match bytes as f64 {
+        bytes if bytes < 0.95 * MEGA => format!("{:.0} kB", (bytes / 1e3).ceil()),
+        bytes if bytes < 999.5 * MEGA => format!("{:.0} MB", bytes / MEGA),
+        bytes => format!("{:.1} GB", bytes / 1e9),
+    }
+}
+
+/// Seconds since 1970 as a day, YYYY-MM-DD.
+pub(crate) fn day(seconds: u64) -> String {
+    // From 0000-03-01 on, a leap day is the last one of its year.
+    let days = seconds / 86_400 + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn days_and_sizes_of_templates() {
+        for (seconds, text) in [
+            (0, "1970-01-01"),
+            (951_782_400, "2000-02-29"),
+            (951_868_799, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_796_083_199, "2026-11-30"),
+            (4_107_542_400, "2100-03-01"),
+        ] {
+            assert_eq!(day(seconds), text);
+        }
+        for (bytes, text) in [
+            (0, "0 kB"),
+            (1, "1 kB"),
+            (254_000_000, "254 MB"),
+            (999_400_000, "999 MB"),
+            (999_600_000, "1.0 GB"),
+            (2_140_000_000, "2.1 GB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
 
     #[test]
     fn amounts_read_well_at_the_edges() {

@@ -26,6 +26,16 @@ impl Table {
         Self { header: Vec::new(), rows: Vec::new() }
     }
 
+    /// A table whose columns are known from data only.
+    pub(crate) fn of_columns(header: Vec<String>) -> Self {
+        Self { header: header.iter().map(|title| plain(title)).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row to it.
+    pub(crate) fn cells(&mut self, cells: Vec<String>) {
+        self.rows.push(cells.iter().map(|cell| plain(cell)).collect());
+    }
+
     /// Adds a row; it has as many cells as the header.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.map(|cell| plain(&cell)).to_vec());

@@ -4,6 +4,7 @@ mod build;
 mod cache;
 mod explain;
 mod export;
+mod info;
 mod install;
 mod list;
 mod lock;
@@ -20,11 +21,10 @@ mod validate;
 mod vendor;
 
 pub(crate) use build::BuildArgs;
-pub(crate) use cache::{
-    CacheArgs, CacheCleanArgs, CacheCommand, CacheListArgs, CacheVerifyArgs, KindArg,
-};
+pub(crate) use cache::{CacheArgs, CacheCleanArgs, CacheCommand, CacheListArgs, CacheVerifyArgs, KindArg};
 pub(crate) use explain::ExplainArgs;
 pub(crate) use export::ExportArgs;
+pub(crate) use info::InfoArgs;
 pub(crate) use install::InstallArgs;
 pub(crate) use list::ListArgs;
 pub(crate) use lock::LockArgs;
@@ -55,6 +55,7 @@ pub(crate) struct TemplateArgs {
 pub(crate) enum TemplateCommand {
     Validate(ValidateArgs),
     Resolve(ResolveArgs),
+    Info(InfoArgs),
     Explain(ExplainArgs),
     Build(BuildArgs),
     Push(PushArgs),

@@ -4,6 +4,7 @@ mod build;
 mod cache;
 mod explain;
 mod export;
+mod info;
 mod install;
 mod list;
 mod lock;
@@ -27,6 +28,7 @@ pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8
     match command {
         TemplateCommand::Validate(args) => validate::validate(edge, &args).await,
         TemplateCommand::Resolve(args) => resolve::resolve(edge, &args).await,
+        TemplateCommand::Info(args) => info::info(edge, &args).await,
         TemplateCommand::Build(args) => build::build(edge, &args).await,
         TemplateCommand::Push(args) => push::push(edge, &args).await,
         TemplateCommand::Pull(args) => pull::pull(edge, &args).await,
