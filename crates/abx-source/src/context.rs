@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use abx_core::Home;
 use abx_image::RegistrySettings;
-use abx_reference::LocalPath;
+use abx_reference::{LocalPath, Name};
 
 use crate::builtin::{Builtin, builtins};
 use crate::catalog::{Catalog, CatalogError, DEFAULT_INDEX};
@@ -78,6 +78,12 @@ impl SourceContext {
     /// What references are to be resolved to.
     pub(crate) fn locked(&self) -> Option<&Lock> {
         self.lock.as_ref().map(|found| &found.lock)
+    }
+
+    /// The one version that a name is locked to.
+    pub(crate) fn locked_name(&self, name: &Name) -> Option<Name> {
+        let found = self.lock.as_ref().filter(|found| !found.frees_names)?;
+        found.lock.name(name)
     }
 
     /// The repository a package's directory is in.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use abx_core::Progress;
+use abx_core::{Event, Progress};
 use abx_reference::{Github, Reference};
 
 use crate::catalog::catalog;
@@ -63,6 +63,13 @@ async fn have(
     match wanted {
         Wanted::Repository(wanted) => match pinned(&wanted, context, settings, progress).await {
             Ok(found) => context.checkouts.push(found),
+            Err(reason) if is_locked_release(&wanted, context) => {
+                let text = format!("{wanted} is not to be had, so what comes with this program: {reason}");
+                progress.event(Event::Warning(text));
+                if let Some(found) = &mut context.lock {
+                    found.frees_names = true;
+                }
+            }
             Err(reason) => {
                 let is_asked = matches!(asked, Reference::Github(asked) if *asked == wanted);
                 return Err(refused(&wanted, is_asked, reason, context));
@@ -81,6 +88,12 @@ async fn have(
         }
     }
     Ok(())
+}
+
+/// Whether a repository is wanted for the sake of a lock alone: it holds an older release of a built-in template.
+fn is_locked_release(wanted: &Github, context: &SourceContext) -> bool {
+    let Some(found) = context.lock.as_ref().filter(|found| !found.frees_names) else { return false };
+    wanted.git_ref().is_some_and(|git_ref| found.lock.has_release(&git_ref.to_string()))
 }
 
 /// Has a repository at the commit it is locked to, else at the one its reference stands for now.

@@ -1,6 +1,6 @@
 //! Reference → lineage: the one loop over `base.from`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use abx_reference::{Github, LocalPath, Name, Reference, Registry};
 use abx_spec::{Base, Place};
@@ -79,7 +79,7 @@ fn as_locked<T>(
     context: &SourceContext,
     look: impl Fn(&Name) -> Result<T, SourceError>,
 ) -> Result<T, SourceError> {
-    match context.locked().and_then(|lock| lock.name(name)) {
+    match context.locked_name(name) {
         Some(locked) => look(&locked).or_else(|error| match error {
             SourceError::NoVersion { .. } | SourceError::UnknownName { .. } => look(name),
             error => Err(error),
@@ -224,7 +224,8 @@ fn on_disk(
 
 /// A template with all it inherits from, and their image.
 fn vendored(file: &Path, display: String, asked: &Asked) -> Result<Found, SourceError> {
-    let read = Vendored::read(file);
+    // Without the `.` of a relative path.
+    let read = Vendored::read(&file.components().collect::<PathBuf>());
     let (vendored, packages) =
         read.map_err(|error| SourceError::Vendored { display, error: Box::new(error) })?;
     let base = BaseImage::Vendored { vendored: Box::new(vendored), place: asked.place.clone() };

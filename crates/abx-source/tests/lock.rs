@@ -7,7 +7,10 @@ use abx_core::{Fault, Home, Silent};
 use abx_reference::Reference;
 use abx_source::lock::find::{self, LockPlace};
 use abx_source::lock::{Lock, LockedBase, LockedKind, describe};
-use abx_source::{GithubSettings, Lineage, SourceContext, SourceError, builtins, fetch, leaf, resolve};
+use abx_source::{
+    BaseImage, GithubSettings, Lineage, Release, Releases, SourceContext, SourceError, builtins, fetch, leaf,
+    resolve,
+};
 use abx_test::github::LoopbackGithub;
 
 const ONE: &str = "1111111111111111111111111111111111111111";
@@ -66,10 +69,33 @@ impl World {
         SourceContext::new(Home::new(self.dir.path().join("home")), self.dir.path().to_owned(), None)
     }
 
+    /// As a build leaves it: an image of this machine, and what is kept of its template.
+    fn store(&self, name: &str, tag: &str, digit: char) {
+        let store = self.dir.path().join("home/store");
+        let kept = serde_json::json!([
+            { "name": name, "text": template(name, "{image: \"debian:12\"}"), "has_healthcheck": false }
+        ]);
+        for (path, text) in [
+            (store.join("names").join(name).join(tag), digit.to_string().repeat(64)),
+            (store.join("lineages").join(name).join(format!("{tag}.json")), kept.to_string()),
+        ] {
+            fs::create_dir_all(path.parent().expect("a parent")).expect("mkdir");
+            fs::write(path, text).expect("write");
+        }
+    }
+
     /// Finds the lock as an operation does, fetches and resolves.
     async fn resolve(&self, text: &str) -> Result<(Lineage, SourceContext), SourceError> {
+        self.resolve_in(self.context(), text).await
+    }
+
+    async fn resolve_in(
+        &self,
+        context: SourceContext,
+        text: &str,
+    ) -> Result<(Lineage, SourceContext), SourceError> {
         let reference = Reference::parse(text)?;
-        let mut context = fetch::fetch_leaf(&reference, &self.context(), &self.settings, &Silent).await?;
+        let mut context = fetch::fetch_leaf(&reference, &context, &self.settings, &Silent).await?;
         context.lock = find::of_reference(&reference, &context)?;
         if context.lock.is_none() {
             context.lock =
@@ -273,6 +299,91 @@ async fn a_built_in_has_the_digest_of_a_directory_with_its_files() {
         };
         assert_eq!(digest(builtin.name), digest(&format!("./{}", builtin.name)), "{}", builtin.name);
     }
+}
+
+/// A built-in as an older program had it.
+static OLDER: &[Releases] = &[Releases {
+    name: "base",
+    columns: &[],
+    releases: &[
+        Release { version: "1.0.0", date: "2026-02-01", size: None, packages: &[] },
+        Release { version: "0.9.0", date: "2026-01-01", size: None, packages: &[] },
+    ],
+}];
+
+#[tokio::test]
+async fn a_built_in_that_went_on_is_had_as_it_was_from_the_official_repository_else_it_has_drifted() {
+    let world = World::new();
+    let older = "version: \"1\"\nmetadata: {name: base, version: 0.9.0}\nbase: {image: \"debian:12\"}\n";
+    let older = older.replace("0.9.0", "\"0.9.0\"");
+    world.write("mine", &template("mine", "{from: base}"));
+    world.write("older", &older);
+    let older_digest =
+        resolve("./older", &world.context()).expect("older").packages[0].digest().expect("digest");
+    let mut lock = world.lock(debian()).await;
+    lock.templates[1].tag = Some("0.9.0".to_owned());
+    lock.templates[1].digest = Some(older_digest);
+    fs::write(world.dir.path().join("mine/template.lock"), lock.to_string()).expect("write");
+    let resolve = async || {
+        let context = SourceContext { releases: OLDER, ..world.context() };
+        world.resolve_in(context, "./mine").await.expect("resolved")
+    };
+    let drift = |lineage: &Lineage, context: &SourceContext| {
+        let members = describe(lineage, ".", context).expect("described");
+        let drift = lock.drift(&members, &lineage.base, "template.lock").expect("no lie");
+        drift.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    };
+    // The repository is nowhere, and the program's own is what there is.
+    let (lineage, context) = resolve().await;
+    let drifted = drift(&lineage, &context);
+    assert!(drifted.starts_with("`base`: locked 0.9.0 (sha256:"), "{drifted}");
+    world.github.put("alicloud/sandbox-templates", "base/v0.9.0", ONE, &[("base/template.yaml", &older)]);
+    let (lineage, context) = resolve().await;
+    assert_eq!(
+        (lineage.packages[0].spec.metadata.version.as_str(), drift(&lineage, &context).as_str()),
+        ("0.9.0", "")
+    );
+}
+
+#[tokio::test]
+async fn a_local_template_is_had_by_the_tag_that_was_locked() {
+    let world = World::new();
+    world.write("mine", &template("mine", "{from: \"app:^1\"}"));
+    world.store("app", "1.0.0", 'a');
+    let lock = world.lock(debian()).await;
+    let app = &lock.templates[1];
+    assert_eq!((app.kind, app.tag.as_deref(), lock.templates.len()), (LockedKind::Local, Some("1.0.0"), 2));
+    assert_eq!(app.digest, Some(format!("sha256:{}", "a".repeat(64))));
+    fs::write(world.dir.path().join("mine/template.lock"), Lock { base: None, ..lock }.to_string())
+        .expect("write");
+    world.store("app", "1.1.0", 'b');
+    let tag = async || match world.resolve("./mine").await.expect("resolved").0.base {
+        BaseImage::Stored { tag, .. } => tag,
+        base => panic!("{base:?}"),
+    };
+    assert_eq!(tag().await, "1.0.0");
+    assert_eq!(world.drift().await.expect("no lie"), "");
+    world.store("app", "1.0.0", 'c');
+    let drift = world.drift().await.expect("no lie");
+    assert_eq!(drift, "`app:^1`: locked 1.0.0 (sha256:aaaaaaaaaaaa), found 1.0.0 (sha256:cccccccccccc)");
+    fs::remove_file(world.dir.path().join("home/store/names/app/1.0.0")).expect("remove");
+    assert_eq!(tag().await, "1.1.0");
+    assert!(world.drift().await.expect("no lie").contains("found 1.1.0"));
+}
+
+#[tokio::test]
+async fn a_name_that_is_an_image_is_the_base_and_no_member() {
+    let world = World::new();
+    let folder = world.dir.path().join("mine");
+    fs::create_dir(&folder).expect("mkdir");
+    fs::write(folder.join("sandbox.yaml"), "name: mine\nbase: \"python:3.12-slim\"\n").expect("write");
+    let (lineage, context) = world.resolve("./mine").await.expect("resolved");
+    let members = describe(&lineage, ".", &context).expect("described");
+    assert_eq!(members.len(), 1, "{members:?}");
+    assert_eq!(
+        lineage.base,
+        BaseImage::Image { name: "python:3.12-slim".into(), place: lineage.base.place().cloned() }
+    );
 }
 
 #[test]

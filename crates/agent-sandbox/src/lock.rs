@@ -23,9 +23,7 @@ pub(crate) async fn hold(
         // Nobody would look for it there.
         progress.event(Event::Note(format!("{} holds for {reference}", found.file)));
     } else {
-        if matches!(parsed, Reference::Github(_)) {
-            source = abx_source::fetch_leaf(&parsed, &source, settings, progress).await?;
-        }
+        source = abx_source::fetch_leaf(&parsed, &source, settings, progress).await?;
         if let Ok(Some(package)) = abx_source::leaf(&parsed, &source) {
             source.lock = find::of_package(&package)?;
         }

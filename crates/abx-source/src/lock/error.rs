@@ -63,7 +63,9 @@ impl Fault for LockError {
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::Malformed { .. } => vec!["the file is written by `abx template lock`, not by hand".into()],
+            Self::Malformed { .. } => {
+                vec!["`abx template lock` writes it: after a merge, take one side's and lock again".into()]
+            }
             Self::Newer { .. } => vec!["a newer abx wrote it: use that one".into()],
             Self::Missing { subject, other: None } => {
                 vec![format!("`abx template lock {subject}` writes it")]

@@ -23,6 +23,15 @@ pub struct FoundLock {
     pub file: String,
     /// Whether it is one of the working directory that belongs to a reference elsewhere.
     pub is_apart: bool,
+    /// Whether names mean what they mean without it: the release one was locked to is not to be had.
+    pub frees_names: bool,
+}
+
+impl FoundLock {
+    /// A lock that holds for everything in it.
+    pub fn new(lock: Lock, file: String, is_apart: bool) -> Self {
+        Self { lock, file, is_apart, frees_names: false }
+    }
 }
 
 /// Where the lock of a reference is to be, and of which top.
@@ -45,7 +54,7 @@ pub fn of_reference(reference: &Reference, context: &SourceContext) -> Result<Op
     }
     let place = LockPlace::of_reference(reference, context);
     let found = read(&place.path, &place.display)?.filter(|lock| is_of(lock, reference));
-    Ok(found.map(|lock| FoundLock { lock, file: place.display, is_apart: true }))
+    Ok(found.map(|lock| FoundLock::new(lock, place.display, true)))
 }
 
 /// The lock that lies beside a package's file.
@@ -55,7 +64,7 @@ pub fn of_reference(reference: &Reference, context: &SourceContext) -> Result<Op
 pub fn of_package(package: &Package) -> Result<Option<FoundLock>, LockError> {
     let Some(place) = LockPlace::of_package(package) else { return Ok(None) };
     let found = read(&place.path, &place.display)?.filter(|lock| lock.top() == HERE);
-    Ok(found.map(|lock| FoundLock { lock, file: place.display, is_apart: false }))
+    Ok(found.map(|lock| FoundLock::new(lock, place.display, false)))
 }
 
 /// Whether a lock is that of a reference, however it is spelled.

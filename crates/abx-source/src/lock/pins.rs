@@ -3,7 +3,7 @@
 use abx_reference::{Github, Name, Reference};
 
 use super::{Lock, LockedBase, LockedKind, LockedTemplate};
-use crate::BaseImage;
+use crate::{BaseImage, official};
 
 impl Lock {
     /// The commit that a repository is locked to for this reference, whichever sub-directory, and the tag that a
@@ -17,10 +17,29 @@ impl Lock {
         Some((template.commit.as_deref()?, template.tag.as_deref()))
     }
 
+    /// The directory of a repository that a name is locked to, whatever a catalog says of it now.
+    pub(crate) fn repository(&self, wanted: &Name) -> Option<Github> {
+        let is_it = |template: &&LockedTemplate| {
+            template.kind == LockedKind::Github
+                && matches!(Reference::parse(&template.reference), Ok(Reference::Name(name)) if name == *wanted)
+        };
+        match Reference::parse(self.templates.iter().find(is_it)?.source.as_ref()?) {
+            Ok(Reference::Github(github)) => Some(github),
+            _ => None,
+        }
+    }
+
     /// What the image at the bottom is locked to.
     pub(crate) fn base_of(&self, base: &BaseImage) -> Option<&LockedBase> {
         let BaseImage::Image { name, .. } = base else { return None };
         self.base.as_ref().filter(|locked| locked.image() == name)
+    }
+
+    /// Whether a tag of the official repository is the release that a built-in template is locked to.
+    pub(crate) fn has_release(&self, git_ref: &str) -> bool {
+        self.templates.iter().filter(|template| template.kind == LockedKind::BuiltIn).any(|template| {
+            template.tag.as_deref().is_some_and(|version| official::tag(&template.name, version) == git_ref)
+        })
     }
 
     /// The one version that a name is locked to.

@@ -110,7 +110,10 @@ fn lock(raw: File, end: usize) -> Checked<Lock> {
     if let Some(at) = raw.template.iter().position(is_image)
         && (at + 1 < templates.len() || raw.base.is_none())
     {
-        return Err(wrong(&raw.template[at].get_ref().kind, "an image is the last one, and has its `[base]`"));
+        return Err(wrong(
+            &raw.template[at].get_ref().kind,
+            "an image is the last one, and has its `[base]`",
+        ));
     }
     Ok(Lock { templates, base: raw.base.map(|raw| base(&raw)).transpose()? })
 }

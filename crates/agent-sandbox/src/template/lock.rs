@@ -140,7 +140,7 @@ fn before(
 ) -> Result<Option<FoundLock>, Error> {
     let Some(lock) = find::read(&place.path, &place.display)? else { return Ok(None) };
     if lock.top() == place.top || find::is_of(&lock, reference) {
-        return Ok(Some(FoundLock { lock, file: place.display.clone(), is_apart: false }));
+        return Ok(Some(FoundLock::new(lock, place.display.clone(), false)));
     }
     if request.output.is_some() {
         return Ok(None);
@@ -175,7 +175,7 @@ async fn base(
     progress: &dyn Progress,
 ) -> Result<Option<LockedBase>, Error> {
     let BaseImage::Image { name, .. } = &lineage.base else { return Ok(None) };
-    let known = match is_update || options.no_cache {
+    let known = match (is_update || options.no_cache) && !options.offline {
         true => None,
         false => crate::base_image::known_state(context, &context.store(), name)?,
     };
