@@ -125,6 +125,11 @@ impl Builder {
         stop: &AtomicBool,
     ) -> Result<Built, BuildError> {
         let members = crate::members(lineage)?;
+        for (package, member) in lineage.packages.iter().zip(&members) {
+            for left_out in &member.left_out {
+                progress.event(Event::Warning(format!("{}: {left_out}", package.name)));
+            }
+        }
         let renewals = records::renewals(&self.home, self.no_cache)?;
         let plan = crate::plan(&members, &base, &renewals);
         let mut build = layer::Build {

@@ -20,6 +20,8 @@ pub struct Member {
     /// What stays with the image though no step asks for it: `commands.py`, `commands/`,
     /// `scripts/healthcheck.sh`.
     pub keep: Tree,
+    /// What lies among its files and cannot be copied, and why: for the user.
+    pub left_out: Vec<String>,
     /// Whether `scripts/healthcheck.sh` is among what stays with the image.
     pub has_healthcheck: bool,
 }

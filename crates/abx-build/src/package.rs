@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use abx_source::digest::special;
 use abx_source::{Builtin, HEALTHCHECK, Lineage, Package, PackageRoot};
 use abx_spec::{At, Place};
 use sha2::{Digest, Sha256};
@@ -38,7 +39,8 @@ fn member(package: &Package) -> Result<Member, BuildError> {
         let path = path.to_owned();
         move |source| BuildError::Package { path, source }
     };
-    let read = |path: &Path| tree(&package.root, path).map_err(failed(path));
+    let mut left_out = Vec::new();
+    let mut read = |path: &Path| tree(&package.root, path, &mut left_out).map_err(failed(path));
     let mut copies = Vec::with_capacity(package.spec.build.copy.len());
     for copy in &package.spec.build.copy {
         let tree = read(&copy.value.src)?.ok_or_else(|| BuildError::MissingFile {
@@ -62,13 +64,15 @@ fn member(package: &Package) -> Result<Member, BuildError> {
             *executable = true;
         }
     }
+    let files = read(Path::new(FILES))?.unwrap_or_default();
     Ok(Member {
         spec: package.spec.clone(),
         is_built: false,
-        files: read(Path::new(FILES))?.unwrap_or_default(),
+        files,
         copies,
         script: script(package).map_err(failed(Path::new(SETUP)))?,
         keep: Tree::new(keep),
+        left_out,
         has_healthcheck: package.has_healthcheck(),
     })
 }
@@ -76,6 +80,8 @@ fn member(package: &Package) -> Result<Member, BuildError> {
 fn script(package: &Package) -> io::Result<Option<At<String>>> {
     let bytes = match &package.root {
         PackageRoot::Embedded(builtin) => builtin.file(SETUP).map(|file| file.content.to_vec()),
+        // Nothing waits for the writer of a FIFO.
+        PackageRoot::Dir(root) if !root.join(SETUP).is_file() => None,
         PackageRoot::Dir(root) => match std::fs::read(root.join(SETUP)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             bytes => Some(bytes?),
@@ -90,10 +96,10 @@ fn script(package: &Package) -> io::Result<Option<At<String>>> {
 }
 
 /// What lies at `path` of a package; `None` where there is nothing.
-fn tree(root: &PackageRoot, path: &Path) -> io::Result<Option<Tree>> {
+fn tree(root: &PackageRoot, path: &Path, left_out: &mut Vec<String>) -> io::Result<Option<Tree>> {
     match root {
         PackageRoot::Embedded(builtin) => Ok(embedded(builtin, path)),
-        PackageRoot::Dir(root) => on_disk(root, path),
+        PackageRoot::Dir(root) => on_disk(root, path, left_out),
         PackageRoot::Stored { .. } => Ok(None),
     }
 }
@@ -122,9 +128,11 @@ fn embedded(builtin: &Builtin, path: &Path) -> Option<Tree> {
     (!tree.is_empty()).then_some(tree)
 }
 
-fn on_disk(root: &Path, path: &Path) -> io::Result<Option<Tree>> {
+fn on_disk(root: &Path, path: &Path, left_out: &mut Vec<String>) -> io::Result<Option<Tree>> {
     let start = match std::fs::canonicalize(root.join(path)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         start => start?,
     };
     if !start.starts_with(root) {
@@ -147,7 +155,9 @@ fn on_disk(root: &Path, path: &Path) -> io::Result<Option<Tree>> {
                 content: Content::Disk(entry.path().to_owned()),
             }
         } else {
-            // A socket or a FIFO has no content to copy.
+            let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
+            let what = special(kind).unwrap_or("no file");
+            left_out.push(format!("{} was left out: it is {what}", path.display()));
             continue;
         };
         if !(path == Path::new("") && node == Node::Directory) {

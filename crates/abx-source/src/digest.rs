@@ -7,10 +7,10 @@
 //! `template.yaml`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, Metadata};
+use std::fs::{File, FileType, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -123,6 +123,19 @@ fn entry(hasher: &mut Sha256, root: &Path, path: &Path) -> io::Result<()> {
         hasher.update(b"d");
     }
     Ok(())
+}
+
+/// What a file is that has no content to copy; `None` for files, links and folders.
+pub fn special(kind: FileType) -> Option<&'static str> {
+    if kind.is_fifo() {
+        Some("a FIFO")
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else if kind.is_char_device() || kind.is_block_device() {
+        Some("a device")
+    } else {
+        None
+    }
 }
 
 /// Whether anybody may execute it.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use abx_spec::{Diagnostic, Place, Problem};
 
-use crate::digest::is_executable;
+use crate::digest::{self, is_executable};
 use crate::{Lineage, Package, PackageRoot, SourceContext, SourceError, resolve};
 
 /// So much of a script is looked at.
@@ -30,7 +30,11 @@ pub fn validate(text: &str, context: &SourceContext) -> Result<Report, SourceErr
     if let Some(package) = lineage.leaf() {
         warnings.extend(package.warnings.clone());
         if let PackageRoot::Dir(root) = &package.root {
-            warnings.extend(folder_name(root, package));
+            // A copy of a repository or an archive is in no folder that anybody has named.
+            if context.bounds_of(root).is_none_or(|bounds| bounds.top != root) {
+                warnings.extend(folder_name(root, package));
+            }
+            warnings.extend(left_out(root, package).map_err(SourceError::io("read", root))?);
             for path in scripts(root) {
                 warnings.extend(script(root, &path).map_err(SourceError::io("read", &root.join(&path)))?);
             }
@@ -71,6 +75,20 @@ fn script(root: &Path, path: &Path) -> io::Result<Vec<Diagnostic>> {
     }
     let place = Place::start_of(&path);
     Ok(problems.into_iter().map(|problem| Diagnostic::new(problem, &text, &place, 1)).collect())
+}
+
+/// What has a place among the package's files and no content.
+fn left_out(root: &Path, package: &Package) -> io::Result<Vec<Diagnostic>> {
+    let copies = package.spec.build.copy.iter().map(|copy| copy.value.src.as_path());
+    let mut warnings = Vec::new();
+    for path in digest::files(root, copies)? {
+        if let Some(what) = digest::special(root.join(&path).symlink_metadata()?.file_type()) {
+            let path = path.display().to_string();
+            let place = Place::start_of(&path);
+            warnings.push(Diagnostic::new(Problem::LeftOut { path, what }, "", &place, 1));
+        }
+    }
+    Ok(warnings)
 }
 
 /// People find a template by its folder and use it by its name.

@@ -129,6 +129,8 @@ pub enum Problem {
     WindowsLineEnds { path: String },
     #[error("`{path}` has no `#!` line")]
     NoShebang { path: String },
+    #[error("`{path}` is {what} and will be left out")]
+    LeftOut { path: String, what: &'static str },
 }
 
 const MIGRATE: &str = "`abx template migrate` rewrites the file and makes each of them a function there";

@@ -86,9 +86,15 @@ impl Context {
         ImageStore::open(&self.home)
     }
 
+    /// [`Context::use_store`] for who only looks: where there is no store, none is made.
+    pub(crate) async fn look_at_store(&self) -> Option<Lock> {
+        if self.home.store("").exists() { self.use_store().await } else { None }
+    }
+
     /// Keeps what is in the store from being cleaned away until the value is dropped: it is used, or about to be.
     /// `None` where the store cannot be written, and so cannot be cleaned by this user either.
     pub(crate) async fn use_store(&self) -> Option<Lock> {
+        let _ = self.home.keep_store_private();
         let path = self.home.in_use_lock();
         match Lock::try_shared(&path) {
             Ok(None) => tokio::task::spawn_blocking(move || Lock::shared(&path).ok()).await.ok().flatten(),

@@ -57,7 +57,9 @@ impl Fault for VendoredError {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Newer { made_by, .. } => vec![format!("use {made_by} or newer")],
-            Self::Damaged { .. } => vec!["copy the file again, or make it with `abx template vendor`".into()],
+            Self::Damaged { .. } | Self::Image(ImageError::Digest { .. } | ImageError::Archive { .. }) => {
+                vec!["copy the file again, or make it with `abx template vendor`".into()]
+            }
             Self::Template { fault, .. } => fault.hints(),
             Self::Io { .. } => Vec::new(),
             Self::Image(error) => error.hints(),

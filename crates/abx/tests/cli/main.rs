@@ -4,11 +4,13 @@
 //! root, image and network.
 
 mod catalog;
+mod cache;
 mod command_line;
 mod explain;
 mod foreground;
 mod github;
 mod lock;
+mod local_archive;
 mod migrate;
 mod sandboxes;
 mod support;

@@ -3,7 +3,7 @@
 use abx_core::fs::{Lock, touch, write_atomic};
 use abx_core::{Event, Progress};
 use abx_image::{Image, ImageId, ImageStore};
-use abx_source::Vendored;
+use abx_source::{Vendored, VendoredError};
 
 use crate::blocking::blocking;
 use crate::{Context, Error};
@@ -28,7 +28,8 @@ pub(super) async fn image(
             return Ok(image);
         }
         let origin = Some(vendored.origin.clone());
-        let imported = store.import_oci(&vendored.file, Some(&vendored.image), origin, progress)?;
+        let imported = store.import_oci(&vendored.file, Some(&vendored.image), origin, progress);
+        let imported = imported.map_err(VendoredError::from)?;
         for note in imported.notes {
             progress.event(Event::Note(format!("{}: {note}", vendored.name)));
         }

@@ -10,7 +10,7 @@ use crate::{Context, Error, FetchOptions};
 /// What a reference comes to: something that does not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Resolved {
-    /// `built-in`, `local`, `image`, `directory` or `github`.
+    /// `built-in`, `local`, `image`, `directory`, `archive`, `vendored` or `github`.
     pub kind: &'static str,
     pub owner: Option<String>,
     pub repo: Option<String>,
@@ -34,7 +34,7 @@ pub async fn resolve(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Resolved, Error> {
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let parsed = Reference::parse(reference).map_err(abx_source::SourceError::from)?;
     let settings = crate::github::settings(context, options);
     if let Reference::Registry(image) = &parsed
@@ -80,7 +80,18 @@ pub async fn resolve(
                 resolved.canonical = github.at(&checkout.commit).to_string();
             }
         }
-        Reference::Local(_) => resolved.kind = "directory",
+        Reference::Local(_) => match leaf.as_ref().map(|package| &package.root) {
+            Some(PackageRoot::Dir(root)) if source.archives.iter().any(|archive| archive.root == *root) => {
+                resolved.kind = "archive";
+            }
+            Some(PackageRoot::Dir(_)) => resolved.kind = "directory",
+            _ => {
+                resolved.kind = "vendored";
+                if let BaseImage::Vendored { vendored, .. } = abx_source::resolve(reference, &source)?.base {
+                    resolved.digest = Some(vendored.image.to_string());
+                }
+            }
+        },
         Reference::Registry(image) => {
             return Ok(in_registry(abx_source::pin_image(image, &source, &settings).await?));
         }

@@ -14,7 +14,7 @@ pub async fn validate(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<abx_source::Report, Error> {
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let source = super::fetch(context, reference, options, progress).await?;
     let report = abx_source::validate(reference, &source)?;
     crate::lock::check(reference, &report.lineage, &source, options, progress)?;

@@ -216,6 +216,14 @@ fn images(context: &Context) -> Result<(Images, Vec<Item>), Error> {
         }
         items.push(item);
     }
+    // Nothing is gained by removing a base that stays anyway, and building on it would need a network.
+    for item in &mut items {
+        let built_on = |image: &Image| image.layers.iter().all(|layer| needed.contains(layer));
+        let image = stored.iter().filter(|stored| stored.id.0 == item.entry.id);
+        if item.entry.needed.is_none() && image.filter_map(|stored| stored.image.as_ref()).any(built_on) {
+            item.entry.needed = Some("images built on it".to_owned());
+        }
+    }
     for layer in &layers {
         if users.contains_key(&layer.id) {
             continue;
@@ -286,7 +294,11 @@ fn image_name(image: &Image, refs: &[String]) -> String {
 fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Registry { name, .. } => name.clone(),
-        Origin::Archive { release, date, .. } => format!("Debian's archive, {release} of {date}"),
+        // A date of mail, of which the day will do.
+        Origin::Archive { release, date, .. } => match date.split(' ').collect::<Vec<_>>().as_slice() {
+            [_, day, month, year, ..] => format!("Debian {release}, {day} {month} {year}"),
+            _ => format!("Debian {release}, {date}"),
+        },
     }
 }
 
