@@ -1,58 +1,18 @@
-//! Export, push by another tool to the registry everyone runs, pull back: the same files.
+//! The registry everyone runs: what we push comes back the same, and what another tool pushes of our export.
 
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-use abx_core::{Home, Silent};
+use abx_core::{Code, Fault, Home, Silent};
+use abx_image::registry::tags;
 use abx_image::{
-    Digest, ExportOptions, ImageConfig, ImageStore, LayerId, LayerRecord, Origin, PackOptions, Platform,
-    RegistrySettings, pack, pull,
+    CredentialSource, Credentials, Digest, ExportOptions, Image, ImageConfig, ImageError, ImageStore,
+    LayerId, LayerRecord, Origin, PackOptions, Platform, RegistryName, RegistrySettings, pack, pull, push,
 };
+use abx_test::docker_registry::{DockerRegistry, USER};
+use abx_test::skip;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, lsetxattr, mknodat};
-
-/// `docker-registry` on a free port, ended with the test.
-struct Server {
-    child: Child,
-    host: String,
-}
-
-impl Server {
-    fn start(dir: &Path) -> Self {
-        let free =
-            TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
-        let config = dir.join("registry.yml");
-        let data = dir.join("registry");
-        let text = format!(
-            "version: 0.1\nlog: {{level: error}}\nstorage:\n  filesystem: {{rootdirectory: {}}}\nhttp: {{addr: '{free}'}}\n",
-            data.display()
-        );
-        std::fs::write(&config, text).expect("write");
-        let mut command = Command::new("docker-registry");
-        command.arg("serve").arg(&config).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = Self { child: command.spawn().expect("start the registry"), host: free.to_string() };
-        // It answers within a moment, or the pushes below say what is wrong.
-        for _ in 0..200 {
-            if std::net::TcpStream::connect(free).is_ok() {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(25));
-        }
-        server
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test says why")]
-fn skipped(reason: &str) {
-    eprintln!("skipped: {reason}");
-}
 
 fn installed(tool: &str) -> bool {
     Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
@@ -76,18 +36,17 @@ fn fill(fs: &Path) {
     lsetxattr(fs.join("dir"), "trusted.overlay.opaque", b"y", XattrFlags::empty()).expect("opaque");
 }
 
-#[test]
-fn what_others_push_comes_back_the_same() {
-    if !rustix::process::geteuid().is_root() {
-        return skipped("whiteouts and owners need root");
-    }
-    if !installed("docker-registry") || !installed("skopeo") {
-        return skipped("docker-registry and skopeo are not both installed");
-    }
-    let dir = tempfile::tempdir().expect("tempdir");
-    let ours = ImageStore::open(&Home::new(dir.path().join("ours")));
-    let staged = ours.begin_layer().expect("begin");
+/// An image of one layer, with so many bytes that do not compress in it.
+fn image(store: &ImageStore, noise: usize) -> Image {
+    let staged = store.begin_layer().expect("begin");
     fill(&staged.fs());
+    let mut state = 7_u64;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let noise: Vec<u8> = std::iter::repeat_with(next).take(noise).collect();
+    std::fs::write(staged.fs().join("noise"), noise).expect("write");
     let layer = staged.publish(LayerId("a".repeat(64)), &LayerRecord::new("test")).expect("publish");
     let config = ImageConfig {
         architecture: "amd64".into(),
@@ -96,15 +55,112 @@ fn what_others_push_comes_back_the_same() {
         ..ImageConfig::default()
     };
     let origin = Origin::Archive { release: "none".into(), date: "none".into(), packages: Vec::new() };
-    let image = ours.put_image(vec![layer.clone()], config, origin).expect("put");
+    store.put_image(vec![layer], config, origin).expect("put")
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime").block_on(work)
+}
+
+/// The same log-in everywhere.
+#[derive(Debug)]
+struct Everywhere(Credentials);
+
+impl CredentialSource for Everywhere {
+    fn find(&self, _: &str, _: &str) -> Result<Option<Credentials>, ImageError> {
+        Ok(Some(self.0.clone()))
+    }
+}
+
+fn settings(user: &str, password: &str) -> RegistrySettings {
+    let source = Everywhere(Credentials::password(user, password));
+    RegistrySettings { credentials: Some(Arc::new(source)), ..RegistrySettings::default() }
+}
+
+#[test]
+fn what_we_push_comes_back_the_same() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("whiteouts and owners need root");
+    }
+    let anonymous = RegistrySettings::default();
+    let logged_in = settings(USER.0, USER.1);
+    for (server, settings) in
+        [(DockerRegistry::start(), &anonymous), (DockerRegistry::start_with_log_in(), &logged_in)]
+    {
+        let Some(server) = server else { return };
+        let dir = tempfile::tempdir().expect("tempdir");
+        let ours = ImageStore::open(&Home::new(dir.path().join("ours")));
+        // Chunks, and a rest.
+        let image = image(&ours, (17 << 20) + 1);
+        let name = |text: &str| RegistryName::parse(&format!("{}/{text}", server.host())).expect("a name");
+        let push = |to: &str| run(push(&ours, &image, &name(to), &[], settings, &Silent)).expect(to);
+        let pushed = push("team/app:1");
+        assert_eq!((pushed.sent, push("team/app:2").sent, push("other/app:1").sent), (1, 0, 0));
+        assert_eq!(run(tags(&name("team/app"), settings)).expect("tags"), ["1", "2"]);
+
+        let theirs = ImageStore::open(&Home::new(dir.path().join("theirs")));
+        let platform = Platform::parse("linux/amd64").expect("a platform");
+        for repository in ["team/app:1", "other/app:1"] {
+            let name = name(repository).to_string();
+            let pulled = run(pull(&theirs, &name, &platform, settings, &Silent)).expect("pull");
+            assert_eq!(pulled.config, image.config);
+            assert_eq!(
+                packed(&theirs.layer_path(&pulled.layers[0])),
+                packed(&ours.layer_path(&image.layers[0]))
+            );
+        }
+        // What was pulled is pushed on as it came.
+        let pulled =
+            run(pull(&theirs, &name("team/app:1").to_string(), &platform, settings, &Silent)).expect("pull");
+        let third = name("third/app:1");
+        let on = run(abx_image::push(&theirs, &pulled, &third, &[], settings, &Silent));
+        assert_eq!(on.expect("push on").sent, 0);
+    }
+}
+
+#[test]
+fn a_registry_that_wants_a_log_in_says_so() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("whiteouts and owners need root");
+    }
+    let Some(server) = DockerRegistry::start_with_log_in() else { return };
+    let dir = tempfile::tempdir().expect("tempdir");
+    let store = ImageStore::open(&Home::new(dir.path()));
+    let image = image(&store, 0);
+    let name = RegistryName::parse(&format!("{}/team/app:1", server.host())).expect("a name");
+    for (settings, code) in [
+        (RegistrySettings::default(), Code::RegistryLogin),
+        (settings(USER.0, "wrong"), Code::RegistryCredentials),
+    ] {
+        let error = run(push(&store, &image, &name, &[], &settings, &Silent)).expect_err("refused");
+        assert_eq!(error.code(), code, "{error:?}");
+        let platform = Platform::parse("linux/amd64").expect("a platform");
+        let error = run(pull(&store, &name.to_string(), &platform, &settings, &Silent)).expect_err("refused");
+        assert_eq!(error.code(), code, "{error:?}");
+        assert!(!format!("{error:?}").contains("wrong"));
+    }
+}
+
+#[test]
+fn what_others_push_comes_back_the_same() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("whiteouts and owners need root");
+    }
+    if !installed("skopeo") {
+        return skip("skopeo is not installed: apt-get install skopeo");
+    }
+    let Some(server) = DockerRegistry::start() else { return };
+    let dir = tempfile::tempdir().expect("tempdir");
+    let ours = ImageStore::open(&Home::new(dir.path().join("ours")));
+    let image = image(&ours, 0);
+    let layer = image.layers[0].clone();
     let tar = dir.path().join("image.tar");
     ours.export_oci_file(&image, &["app:1"], ExportOptions::default(), &tar).expect("export");
 
-    let server = Server::start(dir.path());
     for (tag, format, compression) in
         [("oci", "oci", "gzip"), ("docker", "v2s2", "gzip"), ("zstd", "oci", "zstd")]
     {
-        let name = format!("{}/team/app:{tag}", server.host);
+        let name = format!("{}/team/app:{tag}", server.host());
         let output = Command::new("skopeo")
             .env("TMPDIR", dir.path())
             .args([
@@ -127,8 +183,7 @@ fn what_others_push_comes_back_the_same() {
         let theirs = ImageStore::open(&Home::new(dir.path().join(tag)));
         let platform = Platform::parse("linux/amd64").expect("a platform");
         let settings = RegistrySettings::default();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
-        let pulled = runtime.block_on(pull(&theirs, &name, &platform, &settings, &Silent)).expect("pull");
+        let pulled = run(pull(&theirs, &name, &platform, &settings, &Silent)).expect("pull");
         assert_eq!(pulled.config, image.config, "{tag}");
         assert_eq!(packed(&theirs.layer_path(&pulled.layers[0])), packed(&ours.layer_path(&layer)), "{tag}");
     }
