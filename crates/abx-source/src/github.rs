@@ -12,7 +12,6 @@ mod escape;
 mod known;
 mod pace;
 mod pin;
-mod released;
 mod tags;
 mod versions;
 
@@ -29,7 +28,6 @@ pub(crate) use download::{warnings, write_out};
 pub use error::GithubError;
 pub use pin::Pinned;
 use pin::Pinner;
-pub use released::{Released, releases};
 pub(crate) use tags::FILE as TAGS;
 
 /// The public API.
@@ -117,6 +115,9 @@ pub async fn checkout(
     }
     let api = pinner.api()?;
     let pinned = pinner.ask(&api).await?;
+    if let Some(note) = pinner.note(&pinned) {
+        progress.event(Event::Note(note));
+    }
     let cache = pinner.cache(pinned.name.as_deref());
     let _same = lock(cache.commit_lock(&pinned.commit)).await?;
     if !settings.no_cache

@@ -96,6 +96,18 @@ impl<'a> Pinner<'a> {
         }
     }
 
+    /// What a range or `latest` has come to, for people.
+    pub(super) fn note(&self, pinned: &Pinned) -> Option<String> {
+        let is_latest = matches!(self.reference.git_ref(), Some(GitRef::Name(name)) if name == LATEST);
+        match &pinned.name {
+            Some(name) if pinned.is_chosen => Some(format!("{} is {name}", self.reference)),
+            None if is_latest => {
+                Some(format!("{} is the default branch, since there is no release", self.reference))
+            }
+            _ => None,
+        }
+    }
+
     /// Asks for a literal name.
     async fn name(&self, api: &Api, name: Option<&str>) -> Result<Pinned, GithubError> {
         let before = self.before(name);
