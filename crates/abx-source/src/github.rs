@@ -12,6 +12,7 @@ mod escape;
 mod known;
 mod pace;
 mod pin;
+mod released;
 mod tags;
 mod versions;
 
@@ -28,6 +29,7 @@ pub(crate) use download::{warnings, write_out};
 pub use error::GithubError;
 pub use pin::Pinned;
 use pin::Pinner;
+pub use released::{Released, releases};
 pub(crate) use tags::FILE as TAGS;
 
 /// The public API.
