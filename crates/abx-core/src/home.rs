@@ -6,6 +6,7 @@
 //!   store/                         for its owner alone
 //!     packages/<host>/<owner>/<repo>/<commit>/  fetched repositories; `package.json` is written last
 //!     pins/<host>/<owner>/<repo>/    which commit a branch or tag stood for, and when; all tags
+//!     index/<digest>.json            the last copy of a template index, by the digest of its address
 //!     archives/<sha256>/             unpacked archives of this machine; `archive.json` is written last
 //!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
 //!     synced                         which layers no power cut can take any more (see abx-image)

@@ -1,12 +1,15 @@
 //! Reference in, [`Lineage`] out: the package it names and every package it inherits from.
 //!
 //! In reading order: [`context`] (where to look), [`resolve`](mod@resolve) (the one loop over `base.from`),
-//! [`lineage`] (its result), [`package`] (one member: its specification and its files), then the places a
-//! package comes from: [`builtin`] (embedded in the program), [`local`] (a directory), [`local_archive`] (an archive of one),
-//! [`vendored`] (a file with a whole lineage and its image), `stored` (images that
-//! were given a name here) with [`kept`] (the files their packages had), [`github`] (a repository at one commit, which
-//! [`fetch`](mod@fetch) has on disk beforehand) with [`archive`] (what is made of an archive of somebody else). [`validate`](mod@validate) looks closer than a build needs; [`cached`](mod@cached) lists what is kept; [`digest`] says what
-//! identifies a package; [`error`] what can go wrong.
+//! [`lineage`] (its result), [`package`] (one member: its specification and its files). What a bare name means is found
+//! in `named`: [`builtin`] templates (embedded in the program) and their [`releases`](mod@releases), the [`official`]
+//! repository, `stored` images (that were given a name here) with [`kept`] (the files their packages had), and the
+//! [`catalog`](mod@catalog). The other places a package comes from are [`local`] (a directory), [`local_archive`] (an
+//! archive of one), [`vendored`] (a file with a whole lineage and its image), [`registry`] (an image that carries its
+//! lineage) and [`github`] (a repository at one commit) with [`archive`] (what is made of an archive of somebody else).
+//! [`fetch`](mod@fetch) has on disk what resolving needs, [`lock`](mod@lock) holds it to what it was.
+//! [`validate`](mod@validate) looks closer than a build needs; [`cached`](mod@cached) lists what is kept; [`digest`] says
+//! what identifies a package; [`error`] what can go wrong.
 //!
 //! **Architecture Invariant:** nothing outside [`SourceContext::home`] is written, and a package's own
 //! folder never is. The network is reached by [`fetch`](mod@fetch) alone; everything else is a matter of files.

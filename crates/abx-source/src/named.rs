@@ -27,6 +27,9 @@ pub(crate) enum Named {
 
 /// Looks a name up. `or_image` says that it may be an image too, which goes before the catalog.
 pub(crate) fn look_up(name: &Name, or_image: bool, context: &SourceContext) -> Result<Named, SourceError> {
+    if let Some(github) = context.locked().and_then(|lock| lock.repository(name)) {
+        return Ok(Named::Github(github));
+    }
     let (wanted, selector) = (name.name(), name.selector());
     // An image may share its name with an alias: `python:3.12-slim`.
     let is_image_like = or_image && *selector != Selector::Latest;

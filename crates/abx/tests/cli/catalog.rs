@@ -195,3 +195,47 @@ fn a_setting_says_where_the_official_repository_is() {
     assert_eq!(value["kind"], "directory", "{value}");
     assert!(world.github.requests().is_empty());
 }
+
+#[test]
+fn processes_at_the_same_time_ask_for_the_index_once() {
+    let world = World::new();
+    world.host.play(Trick::Stall(std::time::Duration::from_millis(300)), 1);
+    let start = || {
+        world.command(&["search", "web"]).stdout(std::process::Stdio::piped()).spawn().expect("abx starts")
+    };
+    let running: Vec<_> = (0..6).map(|_| start()).collect();
+    for child in running {
+        let output = child.wait_with_output().expect("abx ends");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("web-scraper"), "{output:?}");
+    }
+    assert_eq!(world.host.requests().len(), 1);
+}
+
+#[test]
+fn a_locked_name_stays_with_its_repository_whatever_the_catalog_says_later() {
+    let parent = "version: \"1\"\nmetadata: {name: scraper, version: \"1.2.0\"}\nbase: {image: debian}\n";
+    let world = || {
+        let world = World::new();
+        world.github.put("o/r", "HEAD", COMMIT, &[("scraper/template.yaml", parent)]);
+        world
+    };
+    let digest = world().value(&["resolve", "web-scraper"])["digest"].clone();
+    let lock = format!(
+        "version = 1\n\n[[template]]\nreference = \".\"\nkind = \"directory\"\nname = \"mine\"\nparent = \"web-scraper\"\n\n\
+         [[template]]\nreference = \"web-scraper\"\nkind = \"github\"\nname = \"scraper\"\nsource = \"o/r//scraper\"\n\
+         commit = \"{COMMIT}\"\ndigest = {digest}\n",
+    );
+    let world = world();
+    let folder = world.abx.home().join("mine");
+    std::fs::create_dir(&folder).expect("mkdir");
+    let child = "version: \"1\"\nmetadata: {name: mine}\nbase: {from: web-scraper}\n";
+    std::fs::write(folder.join("template.yaml"), child).expect("write");
+    std::fs::write(folder.join("template.lock"), lock).expect("write");
+    world.host.put("templates: [{name: web-scraper, repo: evil/r}]");
+    let ran = world.run(&["validate", "./mine"]);
+    assert_eq!(ran.status, Some(0), "{ran:#?}");
+    assert!(world.host.requests().is_empty() && world.github.asked("/evil/").is_empty(), "{ran:#?}");
+    std::fs::remove_file(folder.join("template.lock")).expect("remove");
+    assert_eq!(world.run(&["validate", "./mine"]).status, Some(4));
+    assert!(!world.github.asked("/evil/").is_empty(), "without the lock the catalog leads elsewhere");
+}

@@ -1,5 +1,7 @@
 //! A sentence on a task to the templates that may be for it.
 
+use std::sync::Arc;
+
 use abx_core::{Event, Progress};
 use abx_source::catalog::card::cards;
 use abx_source::catalog::sentence;
@@ -32,7 +34,7 @@ pub async fn matching(
     index: &IndexOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<Matched>, Error> {
-    let source = index.source(context);
+    let mut source = index.source(context);
     let catalog = match index.catalog(context, &source, progress).await {
         Ok(catalog) => Some(catalog),
         Err(error) => {
@@ -41,9 +43,9 @@ pub async fn matching(
         }
     };
     let cards = cards(&source, catalog.as_ref());
-    let known = cards.clone();
+    source.catalog = catalog.map(|catalog| Arc::new(Ok(catalog)));
     let matched = |found: sentence::Match| Matched {
-        template: Found::new(found.card, &known),
+        template: Found::new(found.card, &source),
         score: found.score,
         triggers: found.triggers,
         matched_tags: found.tags,

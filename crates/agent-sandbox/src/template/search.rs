@@ -1,6 +1,9 @@
 //! Words to templates: those of the catalog, the built-in ones and those of this machine.
 
+use std::sync::Arc;
+
 use abx_core::Progress;
+use abx_reference::Reference;
 use abx_source::catalog::card::{Card, Source, cards};
 use abx_source::catalog::search::{Query, meant};
 use abx_source::{Catalog, SourceContext, SourceError};
@@ -64,9 +67,10 @@ pub async fn search(
     request: &SearchRequest,
     progress: &dyn Progress,
 ) -> Result<Searched, Error> {
-    let source = request.index.source(context);
+    let mut source = request.index.source(context);
     let catalog = request.index.catalog(context, &source, progress).await.map_err(SourceError::from)?;
     let cards = cards(&source, Some(&catalog));
+    source.catalog = Some(Arc::new(Ok(catalog)));
     let query = Query {
         words: request.words.clone(),
         category: request.category.clone(),
@@ -74,10 +78,8 @@ pub async fn search(
         status: request.status.clone(),
     };
     let known = cards.clone();
-    let found: Vec<Found> = abx_source::catalog::search::search(cards, &query)
-        .into_iter()
-        .map(|card| Found::new(card, &known))
-        .collect();
+    let found = abx_source::catalog::search::search(cards, &query);
+    let found: Vec<Found> = found.into_iter().map(|card| Found::new(card, &source)).collect();
     let meant = if found.is_empty() { meant(&known, &query) } else { Vec::new() };
     Ok(Searched { found, meant })
 }
@@ -101,14 +103,17 @@ impl IndexOptions {
 }
 
 impl Found {
-    /// `known` are all templates: the name of one in the catalog may mean another one.
-    pub(super) fn new(card: Card, known: &[Card]) -> Self {
-        let is_first = |other: &&Card| other.name.eq_ignore_ascii_case(&card.name);
-        let is_shadowed = known.iter().find(is_first).is_some_and(|first| first.source != card.source)
-            || abx_source::official::SECOND_TIER.contains(&card.name.as_str());
+    /// In `source` there is the catalog; a name of it may mean another template all the same.
+    pub(super) fn new(card: Card, source: &SourceContext) -> Self {
         let reference = match &card.source {
-            Source::Catalog(github) if is_shadowed => github.to_string(),
-            _ => card.name.clone(),
+            Source::Catalog(github) => {
+                let meant = Reference::parse(&card.name).map(|name| abx_source::stands_for(&name, source));
+                match meant {
+                    Ok(Ok(Reference::Github(meant))) if meant == *github => card.name.clone(),
+                    _ => github.to_string(),
+                }
+            }
+            Source::BuiltIn | Source::Local(_) => card.name.clone(),
         };
         Self {
             reference,

@@ -7,6 +7,7 @@ use crate::commands::Edge;
 use crate::commands::interrupt::interruptible;
 use crate::output::Table;
 use crate::progress::{Detail, Reporter};
+use crate::report::plain;
 
 /// A row for each template with all the words, best first. That there is none is no failure.
 pub(super) async fn search(edge: &Edge, args: &SearchArgs) -> Result<u8, Failure> {
@@ -23,7 +24,7 @@ pub(super) async fn search(edge: &Edge, args: &SearchArgs) -> Result<u8, Failure
     let searched = interruptible(&progress, template::search(&edge.context, &request, &progress)).await?;
     drop(progress);
     if searched.found.is_empty() {
-        let meant: Vec<String> = searched.meant.iter().map(|word| format!("`{word}`")).collect();
+        let meant: Vec<String> = searched.meant.iter().map(|word| format!("`{}`", plain(word))).collect();
         edge.printer.note(&match meant.as_slice() {
             [] => "no template has all of that".to_owned(),
             meant => format!("no template has all of that; did you mean {}?", meant.join(", ")),
