@@ -191,13 +191,16 @@ impl<'a> Pinner<'a> {
 
     /// The tags as they are known, where that is enough; else as they are now.
     async fn list(&self, api: &Api, wanted: Wanted<'_>) -> Result<TagList, GithubError> {
-        let before = self.tags.read().filter(|_| !self.settings.no_cache);
-        if let Some(list) = &before
-            && self.believes(list)
-            && self.best(&list.tags, wanted).is_some()
-        {
-            return Ok(list.clone());
+        let known = self.tags.read().filter(|list| self.believes(list));
+        match known.filter(|list| self.best(&list.tags, wanted).is_some()) {
+            Some(list) => Ok(list),
+            None => self.listed(api).await,
         }
+    }
+
+    /// The tags as they are now.
+    pub(super) async fn listed(&self, api: &Api) -> Result<TagList, GithubError> {
+        let before = self.tags.read().filter(|_| !self.settings.no_cache);
         match (api.tags(self.reference, before.as_ref()).await?, before) {
             (Some(list), before) => {
                 Ok(TagList { without_latest: before.and_then(|before| before.without_latest), ..list })

@@ -3,11 +3,10 @@
 use abx_core::Home;
 use abx_reference::{Github, Version};
 
-use super::api::{self, Api};
-use super::cache::Cache;
+use super::pin::Pinner;
 use super::tags::TagList;
 use super::versions::Versions;
-use super::{GithubError, GithubSettings, lock, now};
+use super::{GithubError, GithubSettings, lock};
 
 /// A tag that is a version.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,29 +43,17 @@ async fn list(
     home: &Home,
     settings: &GithubSettings,
 ) -> Result<Option<TagList>, GithubError> {
-    let base = api::base(&settings.api)?;
-    let cache = Cache::new(home, &api::shown_host(&base), reference, None);
-    let file = cache.tag_file();
-    let is_enough =
-        |list: &TagList| settings.offline || (!settings.no_cache && list.is_fresh(now(), settings.cache_ttl));
-    let known = file.read();
-    if settings.offline || known.as_ref().is_some_and(is_enough) {
-        return Ok(known);
+    let pinner = Pinner::new(reference, home, settings)?;
+    let known = || pinner.tags.read().filter(|list| pinner.believes(list));
+    let found = known();
+    if settings.offline || found.is_some() {
+        return Ok(found);
     }
-    let _one = lock(cache.tags_lock()).await?;
-    let known = file.read();
-    if known.as_ref().is_some_and(is_enough) {
-        return Ok(known);
+    let _one = lock(pinner.cache(None).tags_lock()).await?;
+    if let Some(list) = known() {
+        return Ok(Some(list));
     }
-    let before = known.filter(|_| !settings.no_cache);
-    let api = Api::new(&base, settings)?;
-    let list = match (api.tags(reference, before.as_ref()).await?, before) {
-        (Some(list), before) => {
-            TagList { without_latest: before.and_then(|before| before.without_latest), ..list }
-        }
-        (None, Some(before)) => TagList { checked: now(), ..before },
-        (None, None) => return Err(api.unconditional()),
-    };
-    file.write(&list)?;
+    let list = pinner.listed(&pinner.api()?).await?;
+    pinner.tags.write(&list)?;
     Ok(Some(list))
 }
