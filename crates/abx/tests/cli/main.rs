@@ -3,17 +3,19 @@
 //! Where a sandbox is needed it is one without walls (`support::sandbox`), so that everything here runs without
 //! root, image and network.
 
-mod catalog;
 mod cache;
+mod catalog;
 mod command_line;
+mod config;
 mod explain;
 mod foreground;
 mod github;
-mod lock;
 mod local_archive;
+mod lock;
 mod migrate;
 mod sandboxes;
 mod support;
 mod terminal;
+mod token;
 mod transfers;
 mod versions;

@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use agent_sandbox::template::{self, Info, Versions};
+use agent_sandbox::template::info::{Info, Version, VersionKind, Versions};
 
 use crate::Failure;
 use crate::cli::ProgressMode;
@@ -18,7 +18,7 @@ const LINES: usize = 3;
 pub(super) async fn info(edge: &Edge, args: &InfoArgs) -> Result<u8, Failure> {
     let progress = Reporter::new(&edge.printer, ProgressMode::Auto, Detail::Work);
     let options = (&args.fetch).into();
-    let work = template::info(&edge.context, &args.reference, &options, &progress);
+    let work = agent_sandbox::template::info(&edge.context, &args.reference, &options, &progress);
     let info = interruptible(&progress, work).await?;
     drop(progress);
     let mut text = facts(&info);
@@ -70,7 +70,7 @@ fn versions(text: &mut String, versions: &Versions) {
     if versions.rows.is_empty() {
         return;
     }
-    let is_known = |known: fn(&template::Version) -> bool| versions.rows.iter().any(known);
+    let is_known = |known: fn(&Version) -> bool| versions.rows.iter().any(known);
     let (has_dates, has_sizes) = (is_known(|row| row.date.is_some()), is_known(|row| row.size.is_some()));
     let mut header = vec!["TAG".to_owned()];
     header.extend(has_dates.then(|| "DATE".to_owned()));
@@ -92,10 +92,10 @@ fn versions(text: &mut String, versions: &Versions) {
     indent(text, &table.to_string());
 }
 
-fn remark(version: &template::Version) -> &'static str {
+fn remark(version: &Version) -> &'static str {
     match (version.is_latest, version.kind) {
         (true, _) => "latest",
-        (false, template::VersionKind::Local) => "local",
+        (false, VersionKind::Local) => "local",
         (false, _) => "",
     }
 }
