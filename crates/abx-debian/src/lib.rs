@@ -6,7 +6,8 @@
 //! digest the index says. In reading order:
 //!
 //! - [`release`]: which image names mean a release; [`mirrors`]: which mirrors an apt configuration names,
-//! - [`settings`]: what a bootstrap needs to know, [`bootstrap()`]: its stages in order,
+//! - [`settings`]: what a bootstrap needs to know, [`bootstrap()`]: its stages in order, [`survey()`]: what they would
+//!   come to,
 //! - `keyring`, `release_file`, `archive`: signatures, and the signed state of a release,
 //! - `deb822`, `version`, `relation`, `index`, `closure`: the packages that make up a base system,
 //! - `download`, `deb`, `rooted`, `slim`, `unpack`, `packages`: their files into a root,

@@ -15,7 +15,7 @@ use crate::packages::unpack_all;
 use crate::rooted::Rooted;
 use crate::slim::SLIM;
 use crate::unpack::{Unpacked, unpack};
-use crate::{BootstrapSettings, DEFAULT_MAX_AGE, DebianError, Release, bootstrap, release_of};
+use crate::{BootstrapSettings, DEFAULT_MAX_AGE, DebianError, Release, bootstrap, release_of, survey};
 
 /// A home of its own, and settings that trust the archive's key.
 struct Context {
@@ -392,6 +392,25 @@ async fn offline_the_cache_is_enough() {
         assert_eq!(context.unpack().await.expect("offline").len(), 2);
         assert!(context.root().join("bin/tool").exists());
     }
+}
+
+#[tokio::test]
+async fn a_survey_says_what_an_image_would_be_made_of_and_fetches_no_package() {
+    let mut context = Context::new().await;
+    let plan = context.plan().await.expect("plan");
+    for package in &plan.packages {
+        let path = package.wanted.url.split_once("/debian").map(|(_, path)| format!("/debian{path}"));
+        context.archive.remove(&path.expect("a path"));
+    }
+    let found = survey(&context.release, &context.settings, &Silent).await.expect("survey");
+    let packages: Vec<_> =
+        plan.packages.iter().map(|package| format!("{}={}", package.name, package.version)).collect();
+    assert_eq!((found.release, found.packages), (context.release.to_string(), packages));
+    assert_eq!(found.date, plan.suites[0].release_file.date_text);
+    context.archive.stop();
+    context.settings.offline = true;
+    let error = survey(&context.release, &context.settings, &Silent).await.expect_err("nothing kept");
+    assert_eq!(error.code().as_str(), "E5005");
 }
 
 /// A small generator, so that a failure can be repeated.

@@ -6,6 +6,8 @@
 //! In reading order: [`Context`], [`settings`], [`FetchOptions`], [`create`], [`sandbox`], [`template`], [`config`],
 //! [`doctor`].
 //!
+//! What a `template.lock` holds in place is found and compared in `lock`, and had in `base_image`.
+//!
 //! **Architecture Invariant:** environment variables are read by [`Context::from_env`] and [`config`] alone; a working folder's
 //! `.env` gives a token and nothing else.
 

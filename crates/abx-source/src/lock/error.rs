@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use abx_core::{Code, Fault, Snippet};
+use abx_reference::Reference;
 
 use super::{Drift, VERSION};
 
@@ -77,10 +78,15 @@ impl Fault for LockError {
             Self::Drift { subject, .. } => {
                 vec![format!("`abx template lock {subject}` takes over what has changed, and nothing else")]
             }
-            Self::Digest { reference, .. } => vec![
-                format!("`abx template resolve {reference} --no-cache` fetches it anew"),
-                "if it stays so, do not use it before you know why".into(),
-            ],
+            Self::Digest { reference, commit, .. } => {
+                let again = match Reference::parse(reference) {
+                    Ok(Reference::Github(github)) => {
+                        format!("`abx template resolve {} --no-cache` fetches it anew", github.at(commit))
+                    }
+                    _ => "`--no-cache` fetches it anew".to_owned(),
+                };
+                vec![again, "if it stays so, do not use it before you know why".into()]
+            }
             Self::Occupied { .. } => vec!["give the file to write: `-o FILE`".into()],
             Self::NoPlace { .. } => vec!["lock the folder it was packed from".into()],
             Self::Moved { .. } | Self::Io { .. } => Vec::new(),

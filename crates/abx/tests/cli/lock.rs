@@ -25,7 +25,7 @@ impl World {
         let world =
             Self { abx: Abx::new(), github: LoopbackGithub::start(), registry: LoopbackRegistry::start() };
         world.image("first");
-        world.put("v1.0.0", ONE, "one");
+        world.put("v1.9.0", ONE, "one");
         world.write("mine", &template("mine", "{from: ../near}"));
         world.write("near", &template("near", "{from: \"o/r//child@^1\"}"));
         world
@@ -137,7 +137,7 @@ fn a_lock_holds_the_whole_lineage_and_writing_it_again_changes_nothing() {
         "reference = \".\"\nkind = \"directory\"\nname = \"mine\"\nparent = \"../near\"\n",
         "reference = \"../near\"\nkind = \"directory\"\nname = \"near\"\ndigest = \"sha256:",
         &format!(
-            "kind = \"github\"\nname = \"child\"\ntag = \"v1.0.0\"\ncommit = \"{ONE}\"\ndigest = \"sha256:"
+            "kind = \"github\"\nname = \"child\"\ntag = \"v1.9.0\"\ncommit = \"{ONE}\"\ndigest = \"sha256:"
         ),
         &format!("[base]\nimage = \"{}\"\ndigest = \"sha256:", world.image_name()),
     ] {
@@ -158,7 +158,7 @@ fn a_lock_holds_the_whole_lineage_and_writing_it_again_changes_nothing() {
 fn what_moves_is_had_as_it_was_locked_until_an_update() {
     let world = World::new();
     world.success(&["lock", "./mine"]);
-    world.put("v1.1.0", TWO, "two");
+    world.put("v1.10.0", TWO, "two");
     world.put("v2.0.0", THREE, "three");
     world.image("second");
     std::fs::remove_dir_all(world.abx.home().join("state")).expect("another machine");
@@ -172,7 +172,7 @@ fn what_moves_is_had_as_it_was_locked_until_an_update() {
     let (table, _) = world.success(&["outdated", "./mine"]);
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["REFERENCE", "LOCKED", "WANTED", "LATEST"]);
-    assert_eq!(rows[2], ["o/r//child@^1", "v1.0.0", "v1.1.0", "v2.0.0"]);
+    assert_eq!(rows[2], ["o/r//child@^1", "v1.9.0", "v1.10.0", "v2.0.0"]);
     assert_eq!((rows[3][0], rows[3][1] == rows[3][2]), ("HOST/team/app:1", false));
     let outdated = world.json(&["outdated", "./mine"]);
     let states: Vec<_> =
@@ -183,12 +183,12 @@ fn what_moves_is_had_as_it_was_locked_until_an_update() {
     assert!(stderr.ends_with("./mine/template.lock is left as it is\n"), "{stderr}");
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["NAME", "LOCKED", "NEW"]);
-    assert_eq!(rows[1], ["o/r//child@^1", "v1.0.0", "(111111111111)", "v1.1.0", "(222222222222)"]);
+    assert_eq!(rows[1], ["o/r//child@^1", "v1.9.0", "(111111111111)", "v1.10.0", "(222222222222)"]);
     assert_eq!((rows[2][0], rows.len()), ("HOST/team/app:1", 3));
     assert_eq!(world.lock(), before);
 
     world.success(&["update", "./mine"]);
-    assert!(world.lock().contains(TWO) && world.lock().contains("\"v1.1.0\""), "{}", world.lock());
+    assert!(world.lock().contains(TWO) && world.lock().contains("\"v1.10.0\""), "{}", world.lock());
     let (table, stderr) = world.success(&["update", "./mine"]);
     assert_eq!(
         (table.as_str(), stderr.lines().last()),
@@ -219,9 +219,9 @@ fn frozen_fails_on_what_drifted_says_which_and_writes_nothing() {
     let (_, stderr) = world.success(&["validate", "./mine"]);
     assert!(stderr.contains("./mine/template.lock: `../near`: locked sha256:"), "{stderr}");
     assert_eq!(world.files(), files);
-    world.write("near", &template("near", "{from: \"o/r//child@v1.0.0\"}"));
+    world.write("near", &template("near", "{from: \"o/r//child@v1.9.0\"}"));
     let stderr = world.failure(&["validate", "./mine", "--frozen"], 1, "E2008");
-    let parent = "the parent of `../near`: locked `o/r//child@^1`, found `o/r//child@v1.0.0`";
+    let parent = "the parent of `../near`: locked `o/r//child@^1`, found `o/r//child@v1.9.0`";
     assert!(stderr.contains(parent) && stderr.contains("2 entries differ"), "{stderr}");
     world.success(&["lock", "./mine"]);
     world.success(&["lock", "./mine", "--frozen"]);
