@@ -6,6 +6,7 @@
 mod bad_input;
 mod build;
 mod built_in;
+mod cache;
 mod catalog;
 mod create;
 mod doctor;
@@ -24,6 +25,7 @@ mod readiness;
 mod surroundings;
 mod template;
 mod terminal;
+mod vendor;
 
 use abx_test::{Program, TestContext};
 

@@ -4,8 +4,7 @@ use abx_core::fs::{Lock, Staging};
 use abx_core::{Event, Progress};
 use serde::Serialize;
 
-use super::entry::Target;
-use super::inventory::{Inventory, inventory};
+use super::inventory::{Inventory, inventory, needed_now};
 use super::measure::seconds;
 use super::select::select;
 use super::{Entry, Kind, remove};
@@ -70,19 +69,20 @@ fn clean_blocking(
         return Ok(cleaned(&before, &chosen, request));
     }
     let alone = alone(context, progress)?;
-    if chosen.iter().any(|index| matches!(before.items[*index].target, Target::Image(_) | Target::Layer(_))) {
-        // What was chosen may be in use by now.
-        let needed = super::inventory::needed_now(context)?;
-        chosen.retain(|index| !needed.covers(&before.items[*index].target));
-    }
-    chosen.retain(|index| !was_used(&before.items[*index].entry, begun));
+    // What was chosen may be in use by now.
+    let needed = needed_now(context)?;
+    chosen.retain(|index| {
+        let item = &before.items[*index];
+        !needed.covers(&item.target, begun) && !was_used(&item.entry, begun)
+    });
     let parent = context.home.store("staging");
     let staging = Staging::new(&parent).map_err(Error::state(&parent))?;
     for index in &chosen {
         remove::take(context, &before.items[*index].target, &staging)?;
     }
-    for layer in before.freed_layers(&chosen) {
-        context.store().take_layer(&layer, &staging)?;
+    let gone = before.images_among(&chosen);
+    for layer in before.freed_layers(&chosen).iter().filter(|layer| !needed.has(layer, &gone)) {
+        context.store().take_layer(layer, &staging)?;
     }
     abx_source::forget_absent(&context.home).map_err(Error::state(context.home.root()))?;
     let locks = remove::locks(context)?;

@@ -45,15 +45,18 @@ impl Inventory {
         others + layers.iter().filter_map(|layer| self.images.sizes.get(layer)).sum::<u64>()
     }
 
+    /// The images among the entries `chosen`.
+    pub(super) fn images_among(&self, chosen: &[usize]) -> BTreeSet<&ImageId> {
+        let image = |index: &usize| match &self.items[*index].target {
+            Target::Image(id) => Some(id),
+            _ => None,
+        };
+        chosen.iter().filter_map(image).collect()
+    }
+
     /// Layers that only images among `chosen` have, and that nothing needs.
     pub(super) fn freed_layers(&self, chosen: &[usize]) -> BTreeSet<LayerId> {
-        let gone: BTreeSet<&ImageId> = chosen
-            .iter()
-            .filter_map(|index| match &self.items[*index].target {
-                Target::Image(id) => Some(id),
-                _ => None,
-            })
-            .collect();
+        let gone = self.images_among(chosen);
         let (gone, left): (Vec<&Image>, Vec<&Image>) =
             self.images.images.iter().partition(|image| gone.contains(&image.id));
         let kept: BTreeSet<&LayerId> = left.into_iter().flat_map(|image| &image.layers).collect();
@@ -65,32 +68,45 @@ impl Inventory {
     }
 }
 
-/// What is needed at this moment.
+/// What is needed, and what there is, at this moment.
 pub(super) struct NeededNow {
     claims: Claims,
+    stored: Vec<StoredImage>,
     layers: BTreeSet<LayerId>,
 }
 
-/// Looks at local templates and live sandboxes again, without measuring anything.
+/// Looks at local templates, live sandboxes and images again, without measuring anything.
 pub(super) fn needed_now(context: &Context) -> Result<NeededNow, Error> {
     let store = context.store();
     let claims = Claims::of(context, &store)?;
+    let stored = store.stored_images()?;
     let mut layers = claims.layers.clone();
-    for stored in store.stored_images()? {
-        if claims.needed(&stored.id).is_some() {
-            layers.extend(stored.image.into_iter().flat_map(|image| image.layers));
-        }
+    for stored in stored.iter().filter(|stored| claims.needed(&stored.id).is_some()) {
+        layers.extend(stored.image.iter().flat_map(|image| image.layers.clone()));
     }
-    Ok(NeededNow { claims, layers })
+    Ok(NeededNow { claims, stored, layers })
 }
 
 impl NeededNow {
-    pub(super) fn covers(&self, target: &Target) -> bool {
+    /// Whether something that was of no use before `begun` must stay all the same.
+    pub(super) fn covers(&self, target: &Target, begun: u64) -> bool {
         match target {
-            Target::Image(id) => self.claims.needed(id).is_some(),
-            Target::Layer(id) => self.layers.contains(id),
+            Target::Image(id) => self.stored.iter().filter(|stored| stored.id == *id).any(|stored| {
+                let built_on = |image: &Image| image.layers.iter().all(|layer| self.layers.contains(layer));
+                self.claims.needed(id).is_some()
+                    || seconds(stored.used) > begun
+                    || stored.image.as_ref().is_some_and(built_on)
+            }),
+            Target::Layer(id) => self.has(id, &BTreeSet::new()),
             Target::Path(_) | Target::Staging => false,
         }
+    }
+
+    /// Whether a layer is needed, or part of an image that is not among `gone`.
+    pub(super) fn has(&self, layer: &LayerId, gone: &BTreeSet<&ImageId>) -> bool {
+        let left = self.stored.iter().filter(|stored| !gone.contains(&stored.id));
+        self.layers.contains(layer)
+            || left.filter_map(|stored| stored.image.as_ref()).any(|image| image.layers.contains(layer))
     }
 
     /// Whether a live sandbox has it below its feet.
