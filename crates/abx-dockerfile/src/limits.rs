@@ -10,6 +10,9 @@ pub const NESTING: usize = 64;
 pub const WORD_BYTES: usize = 1 << 20;
 /// Pieces of a pattern times letters of the value it is matched with.
 pub const PATTERN_STEPS: usize = 1 << 24;
+/// Ties between stages, counted once for each instruction that makes one and once for each stage that inherits
+/// it by a trigger.
+pub const TIES: usize = 1 << 20;
 /// Bytes that all words of a stage may come to, those it inherits counted again: variables that double
 /// themselves end here.
 pub const STAGE_BYTES: usize = 64 << 20;

@@ -5,7 +5,7 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
     let word: String = word.chars().take(100).flat_map(char::to_lowercase).collect();
     let scored = candidates.into_iter().map(|candidate| {
         let other = candidate.to_lowercase();
-        let allowed = (word.chars().count().max(other.chars().count()) / 3).clamp(1, 3);
+        let allowed = (word.chars().count().max(other.chars().count()) / 3).min(3);
         (strsim::osa_distance(&word, &other), allowed, candidate)
     });
     scored.filter(|(distance, allowed, _)| distance <= allowed).min_by_key(|row| row.0).map(|row| row.2)
@@ -24,6 +24,7 @@ mod tests {
             ("entry-point", Some("ENTRYPOINT")),
             ("apt-get", None),
             ("", None),
+            ("r", None),
         ];
         for (word, expected) in rows {
             assert_eq!(nearest(word, words), expected, "for `{word}`");

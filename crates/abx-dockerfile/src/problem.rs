@@ -3,7 +3,7 @@
 use abx_core::Fault;
 
 use crate::expand::ExpandError;
-use crate::limits::{FILE_BYTES, STAGE_BYTES};
+use crate::limits::{FILE_BYTES, STAGE_BYTES, TIES};
 use crate::syntax::Keyword;
 
 /// What is wrong, with the words it is about.
@@ -101,6 +101,8 @@ pub enum Problem {
     Target { name: String, near: Option<String>, known: Vec<String> },
     #[error("stage {stage} needs itself: {path}")]
     Cycle { stage: String, path: String },
+    #[error("the stages of the file are tied more than {TIES} times")]
+    TooManyTies,
 
     // Expansion.
     #[error(transparent)]

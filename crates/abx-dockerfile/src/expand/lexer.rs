@@ -89,6 +89,14 @@ impl Output {
         if self.splits && letter.is_whitespace() { self.end_word() } else { self.text.push(letter) }
     }
 
+    /// The value of a variable outside of quotes.
+    fn push_value(&mut self, value: &str) {
+        match self.splits {
+            true => value.chars().for_each(|letter| self.push(letter)),
+            false => self.text.push_str(value),
+        }
+    }
+
     fn end_word(&mut self) {
         if !self.text.is_empty() {
             self.words.push(std::mem::take(&mut self.text));
@@ -162,7 +170,7 @@ impl<'w, 'l, 'a> Reader<'w, 'l, 'a> {
                 '$' => {
                     let value = self.dollar()?;
                     self.grow(value.len())?;
-                    value.chars().for_each(|letter| self.out.push(letter));
+                    self.out.push_value(&value);
                 }
                 letter if letter == self.lexer.escape => {
                     if raw {
@@ -196,7 +204,7 @@ impl<'w, 'l, 'a> Reader<'w, 'l, 'a> {
                 Some('$') => {
                     let value = self.dollar()?;
                     self.grow(value.len())?;
-                    value.chars().for_each(|letter| self.out.keep(letter));
+                    self.out.text.push_str(&value);
                 }
                 Some(letter) if letter == self.lexer.escape => match self.next() {
                     None => return Err(ExpandError::Quote { quote: '"' }),

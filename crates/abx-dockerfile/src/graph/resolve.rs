@@ -6,6 +6,7 @@ use super::{Link, Origin};
 use crate::diagnostic::{Findings, Invalid};
 use crate::globals::Globals;
 use crate::instruction::{Action, Instruction, MountKind};
+use crate::limits::TIES;
 use crate::parse::{Dockerfile, Stage};
 use crate::problem::Problem;
 use crate::syntax::Word;
@@ -53,14 +54,27 @@ fn image(name: &str) -> Origin {
 pub(super) fn links(dockerfile: &Dockerfile, globals: &Globals, names: &Names) -> Result<Vec<Link>, Invalid> {
     let mut findings = Findings::new(&dockerfile.source);
     let mut earlier = Names::default();
+    let triggers: Vec<Vec<&Word>> =
+        dockerfile.stages.iter().map(|stage| stage.triggers().flat_map(origins).collect()).collect();
     let mut links = Vec::new();
     let mut cost = 0;
+    let mut ties = 0;
     for stage in &dockerfile.stages {
         let base = base(stage, globals, &earlier, &mut cost, &mut findings);
         let platform =
             stage.from.platform.as_ref().and_then(|word| expand(word, globals, &mut cost, &mut findings));
         let mut link = Link { base, platform, after: Vec::new(), images: Vec::new() };
-        tie(dockerfile, stage, names, &mut link, &mut findings);
+        let inherited: &[&Word] = match link.base {
+            Origin::Stage(base) => triggers.get(base).map_or(&[], |words| words),
+            _ => &[],
+        };
+        let own: Vec<&Word> = stage.instructions.iter().flat_map(origins).collect();
+        ties += inherited.len() + own.len();
+        if ties > TIES {
+            findings.fault(Problem::TooManyTies, stage.from.span);
+            break;
+        }
+        tie(inherited.iter().chain(&own), names, &mut link, &mut findings);
         links.push(link);
         earlier.add(stage);
     }
@@ -93,16 +107,19 @@ fn base(
     }
 }
 
-/// Adds what a stage, and the triggers of its base, copy and mount from.
-fn tie(dockerfile: &Dockerfile, stage: &Stage, names: &Names, link: &mut Link, findings: &mut Findings<'_>) {
+/// Adds the stages and images that `froms` name.
+fn tie<'a>(
+    froms: impl Iterator<Item = &'a &'a Word>,
+    names: &Names,
+    link: &mut Link,
+    findings: &mut Findings<'_>,
+) {
     let mut after = BTreeSet::new();
-    let mut inherited: Vec<&Instruction> = Vec::new();
     if let Origin::Stage(base) = link.base {
         after.insert(base);
-        inherited.extend(dockerfile.stages.get(base).into_iter().flat_map(Stage::triggers));
     }
     let mut seen: BTreeSet<&str> = BTreeSet::new();
-    for from in inherited.into_iter().chain(&stage.instructions).flat_map(origins) {
+    for from in froms {
         match names.origin(&from.text) {
             Some(Origin::Stage(stage)) => drop(after.insert(stage)),
             Some(Origin::Image(name)) if seen.insert(&from.text) => link.images.push(name),

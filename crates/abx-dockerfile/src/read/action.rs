@@ -146,7 +146,7 @@ fn expose(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Action> {
         }
     };
     for word in words {
-        reader.word(word, |text| value::ports(text).map(drop));
+        reader.word(word, |text| value::Ports::read(text).map(drop));
     }
     Some(Action::Expose(words.clone()))
 }

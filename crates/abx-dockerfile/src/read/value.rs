@@ -19,25 +19,46 @@ pub(crate) fn name(text: &str, keyword: Keyword) -> Result<(), Refused> {
     if text.is_empty() { Err(Box::new(Problem::NoName { keyword })) } else { Ok(()) }
 }
 
-/// `80`, `80/tcp`, `8000-8010/udp` → one `80/tcp` a port.
-pub(crate) fn ports(text: &str) -> Result<Vec<String>, Refused> {
-    let refuse = |hint| Err(malformed("port", text, hint));
-    let (range, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
-    let protocol = protocol.to_ascii_lowercase();
-    if !matches!(protocol.as_str(), "tcp" | "udp" | "sctp") {
-        return refuse("the protocols are `tcp`, `udp` and `sctp`");
+/// One port or several in a row.
+#[derive(Debug)]
+pub(crate) struct Ports {
+    first: u16,
+    last: u16,
+    protocol: String,
+}
+
+impl Ports {
+    /// Reads `80`, `80/tcp`, `8000-8010/udp`.
+    pub(crate) fn read(text: &str) -> Result<Self, Refused> {
+        let refuse = |hint| Err(malformed("port", text, hint));
+        let (range, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
+        let protocol = protocol.to_ascii_lowercase();
+        if !matches!(protocol.as_str(), "tcp" | "udp" | "sctp") {
+            return refuse("the protocols are `tcp`, `udp` and `sctp`");
+        }
+        if range.contains(':') {
+            return refuse(
+                "name the port inside alone; which port of the host leads to it is said at create",
+            );
+        }
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (Some(first), Some(last)) = (port(first), port(last)) else {
+            return refuse("a port is a number from 1 to 65535, or two with `-` between");
+        };
+        if first > last {
+            return refuse("a range begins with the smaller number");
+        }
+        Ok(Self { first, last, protocol })
     }
-    if range.contains(':') {
-        return refuse("name the port inside alone; which port of the host leads to it is said at create");
+
+    pub(crate) fn count(&self) -> usize {
+        usize::from(self.last - self.first) + 1
     }
-    let (first, last) = range.split_once('-').unwrap_or((range, range));
-    let (Some(first), Some(last)) = (port(first), port(last)) else {
-        return refuse("a port is a number from 1 to 65535, or two with `-` between");
-    };
-    if first > last {
-        return refuse("a range begins with the smaller number");
+
+    /// `80/tcp`, one a port.
+    pub(crate) fn each(&self) -> impl Iterator<Item = String> {
+        (self.first..=self.last).map(|port| format!("{port}/{}", self.protocol))
     }
-    Ok((first..=last).map(|port| format!("{port}/{protocol}")).collect())
 }
 
 fn port(text: &str) -> Option<u16> {
@@ -130,11 +151,13 @@ mod tests {
 
     #[test]
     fn ports_and_ranges() {
-        assert_eq!(ports("80").unwrap(), ["80/tcp"]);
-        assert_eq!(ports("53/UDP").unwrap(), ["53/udp"]);
-        assert_eq!(ports("1-3/sctp").unwrap(), ["1/sctp", "2/sctp", "3/sctp"]);
+        let rows: [(&str, &[&str]); 3] =
+            [("80", &["80/tcp"]), ("53/UDP", &["53/udp"]), ("1-3/sctp", &["1/sctp", "2/sctp", "3/sctp"])];
+        for (text, expected) in rows {
+            assert_eq!(Ports::read(text).unwrap().each().collect::<Vec<_>>(), expected);
+        }
         for bad in ["", "0", "65536", "3-1", "80/http", "8080:80", "a", "+80", "1-", "-1"] {
-            assert!(ports(bad).is_err(), "{bad}");
+            assert!(Ports::read(bad).is_err(), "{bad}");
         }
     }
 

@@ -145,9 +145,9 @@ fn expose(scope: &mut Scope, words: &[Word]) -> Outcome<Vec<Word>> {
     for word in words {
         let split = lexer.words(&word.text, &|name| scope.variables.get(name));
         for text in split.map_err(|error| (error.into(), word.span))? {
-            let found = value::ports(&text).map_err(|problem| (*problem, word.span))?;
-            spend(scope, found.len(), word.span)?;
-            ports.extend(found.into_iter().map(|text| Word { text, span: word.span }));
+            let found = value::Ports::read(&text).map_err(|problem| (*problem, word.span))?;
+            spend(scope, found.count() * "65535/tcp".len(), word.span)?;
+            ports.extend(found.each().map(|text| Word { text, span: word.span }));
         }
     }
     Ok(ports)
