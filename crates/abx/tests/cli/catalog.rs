@@ -66,7 +66,7 @@ fn search_prints_a_row_for_each_template_best_first() {
     assert_eq!(
         ran.stdout,
         "NAME         STATUS    DESCRIPTION             TAGS             SOURCE\n\
-         web-scraper  official  Reads pages of the web  browser, python  o/r//scraper\n"
+         web-scraper  official  Reads pages of the web  browser, python  catalog\n"
     );
     let python = world.each("name", &["search", "python"]);
     assert_eq!(
@@ -88,6 +88,7 @@ fn a_name_that_means_another_template_is_referred_to_by_its_repository() {
     assert_eq!(world.each("reference", &["search", "another"]), ["o/base"]);
     assert_eq!(world.each("reference", &["search", "go-dev"]), ["o/go"]);
     assert_eq!(world.each("reference", &["search", "pages"]), ["web-scraper"]);
+    assert_eq!(world.each("source", &["search", "pages"]), ["o/r//scraper"]);
 }
 
 #[test]

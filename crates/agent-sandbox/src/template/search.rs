@@ -103,6 +103,15 @@ impl IndexOptions {
 }
 
 impl Found {
+    /// Where it is from, in a word; the repository only where the name alone does not lead there.
+    pub fn origin(&self) -> &str {
+        match self.source.as_str() {
+            source @ ("built-in" | "local") => source,
+            _ if self.reference == self.name => "catalog",
+            source => source,
+        }
+    }
+
     /// In `source` there is the catalog; a name of it may mean another template all the same.
     pub(super) fn new(card: Card, source: &SourceContext) -> Self {
         let reference = match &card.source {

@@ -29,10 +29,10 @@ pub(super) async fn matching(edge: &Edge, args: &MatchArgs) -> Result<u8, Failur
             one.score.to_string(),
             why(one),
             one.template.description.clone().unwrap_or_default(),
-            one.template.source.clone(),
+            one.template.origin().to_owned(),
         ]);
     }
-    edge.printer.table(&matched, &table.fitted(&[3, 2]))?;
+    edge.printer.table(&matched, &table.fitted(&[4, 3, 2]))?;
     Ok(0)
 }
 

@@ -40,9 +40,9 @@ pub(super) async fn search(edge: &Edge, args: &SearchArgs) -> Result<u8, Failure
             template.status.unwrap_or_default().to_owned(),
             template.description.clone().unwrap_or_default(),
             template.tags.join(", "),
-            template.source.clone(),
+            template.origin().to_owned(),
         ]);
     }
-    edge.printer.table(&searched.found, &table.fitted(&[3, 2]))?;
+    edge.printer.table(&searched.found, &table.fitted(&[3, 4, 2]))?;
     Ok(0)
 }
