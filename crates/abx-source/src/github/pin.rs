@@ -74,26 +74,31 @@ impl<'a> Pinner<'a> {
 
     /// Asks, and remembers the answer. Processes that want the same do so once.
     pub(super) async fn ask(&self, api: &Api) -> Result<Pinned, GithubError> {
-        let wanted = match self.reference.git_ref() {
-            None => None,
-            Some(GitRef::Name(name)) => Some(name.as_str()),
-            Some(GitRef::Range(range)) => {
-                let _one = lock(self.cache(None).tags_lock()).await?;
-                return match self.known() {
-                    Some(known) => Ok(known),
-                    None => {
-                        let chosen = self.choose(api, Wanted::Range(range)).await?;
-                        chosen.ok_or_else(|| self.no_version(range))
-                    }
-                };
-            }
+        let pinned = match self.reference.git_ref() {
+            None => self.ask_name(api, None).await?,
+            Some(GitRef::Name(name)) => self.ask_name(api, Some(name)).await?,
+            Some(GitRef::Range(range)) => self.ask_range(api, range).await?,
         };
-        let _one = lock(self.cache(wanted).ref_lock()).await?;
+        self.remember(&pinned)?;
+        Ok(pinned)
+    }
+
+    async fn ask_name(&self, api: &Api, name: Option<&str>) -> Result<Pinned, GithubError> {
+        let _one = lock(self.cache(name).ref_lock()).await?;
         match self.known() {
             Some(known) => Ok(known),
-            None if wanted == Some(LATEST) => self.latest(api).await,
-            None => self.name(api, wanted).await,
+            None if name == Some(LATEST) => self.latest(api).await,
+            None => self.name(api, name).await,
         }
+    }
+
+    async fn ask_range(&self, api: &Api, range: &Range) -> Result<Pinned, GithubError> {
+        let _one = lock(self.cache(None).tags_lock()).await?;
+        let pinned = match self.known() {
+            Some(known) => Some(known),
+            None => self.choose(api, Wanted::Range(range)).await?,
+        };
+        pinned.ok_or_else(|| self.no_version(range))
     }
 
     /// What a range or `latest` has come to, for people.
@@ -184,9 +189,7 @@ impl<'a> Pinner<'a> {
             list.tags.iter_mut().filter(|tag| **tag == best).for_each(|tag| *tag = commit.clone());
         }
         self.tags.write(&list)?;
-        let chosen = self.best(&list.tags, wanted).and_then(Pinned::chosen);
-        chosen.iter().try_for_each(|chosen| self.remember(chosen, &list))?;
-        Ok(chosen)
+        Ok(self.best(&list.tags, wanted).and_then(Pinned::chosen))
     }
 
     /// The tags as they are known, where that is enough; else as they are now.
@@ -210,11 +213,12 @@ impl<'a> Pinner<'a> {
         }
     }
 
-    /// The tag by its name need not be asked for then.
-    fn remember(&self, chosen: &Pinned, list: &TagList) -> Result<(), GithubError> {
-        let cache = self.cache(chosen.name.as_deref());
-        let etag = cache.pin().filter(|pin| pin.commit == chosen.commit).and_then(|pin| pin.etag);
-        cache.remember(&Pin { commit: chosen.commit.clone(), etag, checked: list.checked, is_commit: false })
+    /// A tag that was chosen need not be asked for by its name then, for as long as its list holds.
+    fn remember(&self, pinned: &Pinned) -> Result<(), GithubError> {
+        let Some(list) = self.tags.read().filter(|_| pinned.is_chosen) else { return Ok(()) };
+        let cache = self.cache(pinned.name.as_deref());
+        let etag = cache.pin().filter(|pin| pin.commit == pinned.commit).and_then(|pin| pin.etag);
+        cache.remember(&Pin { commit: pinned.commit.clone(), etag, checked: list.checked, is_commit: false })
     }
 
     /// Why there is no best tag, by the list as it is now.

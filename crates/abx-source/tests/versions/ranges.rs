@@ -106,6 +106,17 @@ async fn a_version_that_is_no_tag_is_led_to_its_range() {
 }
 
 #[tokio::test]
+async fn a_tag_that_was_chosen_is_known_by_its_name() {
+    let world = World::with(&[("v1.2.0", 12), ("v1.3.0", 13)]);
+    for (range, name) in [("o/r@~1.2", "v1.2.0"), ("o/r@^1", "v1.3.0")] {
+        world.lineage(range, &world.settings()).await.expect(range);
+        let before = world.github.requests().len();
+        world.lineage(&format!("o/r@{name}"), &world.settings()).await.expect(name);
+        assert_eq!(world.github.requests().len(), before, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_branch_with_a_slash_in_a_copied_address_is_named() {
     let world = World::with(&[]);
     world.publish("feature/x", 5, "hello");
