@@ -66,6 +66,7 @@ impl World {
                 let mut parts: Vec<String> = match &lineage.base {
                     BaseImage::Image { name, .. } => vec![format!("[{name}]")],
                     BaseImage::Stored { name, tag, .. } => vec![format!("<{name}:{tag}>")],
+                    BaseImage::Vendored { .. } => vec!["<vendored>".to_owned()],
                 };
                 parts.extend(lineage.packages.iter().map(|package| package.display.clone()));
                 parts.join(" ")
@@ -229,7 +230,7 @@ fn faulty_packages() {
         ("./baseless", "E2004 the key `base` is missing"),
         (
             "./archive.tar.gz",
-            "E2001 `./archive.tar.gz` is an archive, and this version reads directories only",
+            "E5020 cannot use `./archive.tar.gz`: it is no archive: neither .tar.gz, .tar nor .zip",
         ),
         ("./text", "E2001 `./text` is a file, and a template is a directory with a template.yaml"),
     ];
