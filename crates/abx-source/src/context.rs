@@ -36,6 +36,8 @@ pub struct SourceContext {
     pub index: String,
     /// The catalog, or why it is not to be had; [`fetch`](crate::fetch) asks for it where a name is unknown else.
     pub catalog: Option<Arc<Result<Catalog, CatalogError>>>,
+    /// What resources a package may ask for.
+    pub limits: abx_spec::Bounds,
     /// The repositories that are at hand; [`fetch`](crate::fetch) adds those a reference needs.
     pub checkouts: Vec<Checkout>,
     /// The archives of this machine that have been unpacked, in the same way.
@@ -67,6 +69,7 @@ impl SourceContext {
             official: OFFICIAL.to_owned(),
             index: DEFAULT_INDEX.to_owned(),
             catalog: None,
+            limits: abx_spec::Bounds::default(),
             checkouts: Vec::new(),
             archives: Vec::new(),
             registries: RegistrySettings::default(),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use abx_spec::{Diagnostic, Examined, Invalid, Place, Problem, Spec};
+use abx_spec::{Bounds, Diagnostic, Examined, Invalid, Place, Problem, Spec};
 
 use crate::archive::ArchiveFault;
 use crate::{Package, PackageRoot, SourceError, check};
@@ -20,18 +20,18 @@ const FILES: [&str; 2] = ["template.yaml", "sandbox.yaml"];
 
 /// Reads the package in `directory`; `display` is how the user knows it. The file itself in the place of its
 /// directory will do.
-pub(crate) fn read(directory: &Path, display: &str) -> Result<Package, SourceError> {
+pub(crate) fn read(directory: &Path, display: &str, bounds: &Bounds) -> Result<Package, SourceError> {
     for file in FILES {
         if directory.ends_with(file) && directory.is_file() {
             let display = display.strip_suffix(file).map_or(display, |rest| rest.trim_end_matches('/'));
             let display = if display.is_empty() { "." } else { display };
-            return read_directory(directory.parent().unwrap_or(directory), display);
+            return read_directory(directory.parent().unwrap_or(directory), display, bounds);
         }
     }
-    read_directory(directory, display)
+    read_directory(directory, display, bounds)
 }
 
-fn read_directory(directory: &Path, display: &str) -> Result<Package, SourceError> {
+fn read_directory(directory: &Path, display: &str, bounds: &Bounds) -> Result<Package, SourceError> {
     let root = match directory.canonicalize() {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Err(SourceError::NoDirectory { display: display.to_owned() });
@@ -46,7 +46,7 @@ fn read_directory(directory: &Path, display: &str) -> Result<Package, SourceErro
     let file = format!("{}/{file_name}", display.trim_end_matches('/'));
     let bytes = read_capped(&path).map_err(SourceError::io("read", &path))?;
     let text = String::from_utf8(bytes).map_err(|_| SourceError::NotText { file: file.clone() })?;
-    let Examined { spec, mut faults, warnings, .. } = abx_spec::examine(&text, &file);
+    let Examined { spec, mut faults, warnings, .. } = abx_spec::examine(&text, &file, bounds);
     faults.extend(check::sources(&root, &spec, &text));
     if faults.is_empty() {
         faults.extend(base(&root, display, &spec, &text, &file)?);

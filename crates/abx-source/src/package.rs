@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use abx_core::Snippet;
-use abx_spec::{Diagnostic, Invalid, Parsed, Place, Spec};
+use abx_spec::{Bounds, Diagnostic, Invalid, Parsed, Place, Spec};
 
 use crate::builtin::Builtin;
 use crate::{SourceError, digest};
@@ -43,10 +43,11 @@ pub enum PackageRoot {
 }
 
 impl Package {
-    /// A package of which the file's text is at hand; the user knows it by `name`.
+    /// A package of which the file's text is at hand; the user knows it by `name`. What it asks for was within bounds
+    /// when it was built or released; whether it still is, is seen when a sandbox is made of it.
     pub(crate) fn parse(name: &str, text: &str, root: PackageRoot) -> Result<Self, Invalid> {
         let file = format!("template.yaml of {name}");
-        let Parsed { spec, warnings } = abx_spec::parse(text, &file)?;
+        let Parsed { spec, warnings } = abx_spec::parse_within(text, &file, &Bounds::WIDEST)?;
         Ok(Self {
             name: spec.metadata.name.clone(),
             root,

@@ -158,7 +158,11 @@ fn fetched(github: &Github, context: &SourceContext) -> Result<Package, SourceEr
     let github = renamed.as_ref().unwrap_or(github);
     let checkout = context.checkouts.iter().find(|checkout| checkout.serves(github));
     let checkout = checkout.ok_or_else(|| SourceError::NotFetched { reference: Box::new(github.clone()) })?;
-    local::read(&checkout.root.join(github.subdirectory().unwrap_or_default()), &github.to_string())
+    local::read(
+        &checkout.root.join(github.subdirectory().unwrap_or_default()),
+        &github.to_string(),
+        &context.limits,
+    )
 }
 
 /// A path in the repository of the package that names it: one of somebody else reaches nothing of this machine.
@@ -167,6 +171,7 @@ fn in_repository(
     child: &Package,
     root: &Path,
     bounds: &Bounds<'_>,
+    limits: &abx_spec::Bounds,
 ) -> Result<Package, SourceError> {
     let leaves = || SourceError::LeavesRepository {
         reference: path.as_str().to_owned(),
@@ -182,7 +187,7 @@ fn in_repository(
     match directory.canonicalize() {
         Ok(found) if !found.starts_with(bounds.top) => Err(leaves()),
         Err(_) if below == ".." || below.starts_with("../") => Err(leaves()),
-        _ => local::read(&directory, &display),
+        _ => local::read(&directory, &display, limits),
     }
 }
 
@@ -198,7 +203,7 @@ fn on_disk(
         && let PackageRoot::Dir(root) = &child.root
         && let Some(bounds) = context.bounds_of(root)
     {
-        return in_repository(path, child, root, &bounds).map(found);
+        return in_repository(path, child, root, &bounds, &context.limits).map(found);
     }
     let (start, display) = match child {
         None => (context.cwd.as_path(), lexical(Path::new(path.as_str()))),
@@ -213,12 +218,12 @@ fn on_disk(
     let directory =
         context.directory(path, start).ok_or_else(|| SourceError::NoHome { display: display.clone() })?;
     if let Some(archive) = context.archives.iter().find(|archive| archive.file == directory) {
-        return local::read(&archive.root, &display).map(found);
+        return local::read(&archive.root, &display, &context.limits).map(found);
     }
     match local_archive::form_of(&directory) {
         Some(Form::Vendored) => vendored(&directory, display, asked),
         Some(_) => Err(SourceError::NotUnpacked { file: directory, display }),
-        None => local::read(&directory, &display).map(found),
+        None => local::read(&directory, &display, &context.limits).map(found),
     }
 }
 
@@ -261,7 +266,7 @@ fn by_name(name: &Name, asked: &Asked, context: &SourceContext) -> Result<Found,
         Named::Embedded(package) => Found::Package(package),
         Named::Github(github) => Found::Package(Box::new(fetched(&github, context)?)),
         Named::Directory { path, selector } => {
-            let package = local::read(&path, &path.display().to_string())?;
+            let package = local::read(&path, &path.display().to_string(), &context.limits)?;
             named::check_version(&package, &selector)?;
             Found::Package(Box::new(package))
         }

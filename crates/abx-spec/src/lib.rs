@@ -43,9 +43,10 @@ pub use effective::Effective;
 pub use expand::expand;
 pub use explain::{Explained, explain};
 pub use index::{Index, Listing, Status};
+pub use limits::Bounds;
 pub use merge::merge;
 pub use migrate::{Migrated, migrate};
-pub use parse::{Examined, Parsed, examine, parse};
+pub use parse::{Examined, Parsed, examine, parse, parse_within};
 pub use problem::Problem;
 pub use schema::schema;
 pub use spec::{

@@ -10,6 +10,32 @@ pub const MEMORY: RangeInclusive<u64> = 64..=262_144;
 pub const DISK: RangeInclusive<u64> = 256..=1_048_576;
 /// Seconds, for `timeout` and `idle_timeout`.
 pub const TIMEOUT: RangeInclusive<u64> = 1..=604_800;
+
+/// What resources a template may ask for: the operator's say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// Cores.
+    pub cpu: RangeInclusive<f64>,
+    /// MB.
+    pub memory: RangeInclusive<u64>,
+    /// MB.
+    pub disk: RangeInclusive<u64>,
+    /// Seconds, for `timeout` and `idle_timeout`.
+    pub timeout: RangeInclusive<u64>,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { cpu: CPU, memory: MEMORY, disk: DISK, timeout: TIMEOUT }
+    }
+}
+
+impl Bounds {
+    /// As far as any operator may go.
+    pub const WIDEST: Self =
+        Self { cpu: 0.01..=1024.0, memory: 16..=1 << 24, disk: 64..=1 << 26, timeout: 1..=365 * 86_400 };
+}
+
 /// Seconds, for probes and health checks.
 pub const PROBE_SECONDS: RangeInclusive<f64> = 0.01..=604_800.0;
 /// Failures in a row.

@@ -27,7 +27,7 @@ pub struct Migrated {
 /// # Errors
 /// Every fault of the file at once, as [`parse`](fn@crate::parse) tells them: only what is understood is rewritten.
 pub fn migrate(text: &str, file: &str) -> Result<Option<Migrated>, Invalid> {
-    let Examined { spec, faults, is_shorthand, .. } = examine(text, file);
+    let Examined { spec, faults, is_shorthand, .. } = examine(text, file, &crate::Bounds::default());
     if !is_shorthand {
         return Invalid::new(faults).map_or(Ok(None), Err);
     }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Invalid};
 use crate::foreign;
-use crate::limits::FILE_BYTES;
+use crate::limits::{Bounds, FILE_BYTES};
 use crate::problem::Problem;
 use crate::read::{self, Reader};
 use crate::spec::{Place, Spec};
@@ -22,7 +22,12 @@ pub struct Parsed {
 /// # Errors
 /// Every fault of the file at once.
 pub fn parse(text: &str, file: &str) -> Result<Parsed, Invalid> {
-    let Examined { spec, faults, warnings, .. } = examine(text, file);
+    parse_within(text, file, &Bounds::default())
+}
+
+/// [`parse`](fn@parse) where the operator has other bounds than the usual ones.
+pub fn parse_within(text: &str, file: &str, bounds: &Bounds) -> Result<Parsed, Invalid> {
+    let Examined { spec, faults, warnings, .. } = examine(text, file, bounds);
     match Invalid::new(faults) {
         Some(invalid) => Err(invalid),
         None => Ok(Parsed { spec, warnings }),
@@ -41,9 +46,10 @@ pub struct Examined {
 }
 
 /// [`parse`](fn@parse) for a caller that has faults of its own to add before it gives up.
-pub fn examine(text: &str, file: &str) -> Examined {
+pub fn examine(text: &str, file: &str, bounds: &Bounds) -> Examined {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::new(text, file);
+    reader.bounds = bounds.clone();
     let spec = if text.len() > FILE_BYTES {
         reader.fault(Problem::TooLarge { limit: FILE_BYTES }, yaml::Span { line: 1, column: 1, length: 1 });
         Spec::default()

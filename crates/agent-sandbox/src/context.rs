@@ -76,6 +76,7 @@ impl Context {
         SourceContext {
             official: self.settings.official_repo.clone(),
             index: self.settings.template_index_url.clone(),
+            limits: self.settings.limits.bounds(),
             registries: self.registries(),
             ..SourceContext::new(self.home.clone(), self.cwd.clone(), self.user_home.clone())
         }

@@ -40,6 +40,7 @@ pub async fn create(
     request: &CreateRequest,
     progress: &dyn Progress,
 ) -> Result<Sandbox, Error> {
+    crate::settle::check(context, request)?;
     let _in_use = context.use_store().await;
     let lineage = crate::template::lineage(context, &request.reference, &request.fetch, progress).await?;
     let built = crate::template::build_lineage(context, &lineage, &request.fetch, progress).await?;

@@ -37,8 +37,8 @@ pub enum Error {
     State { path: PathBuf, source: std::io::Error },
     #[error("cannot use {}", path.display())]
     PackageFile { path: PathBuf, source: std::io::Error },
-    #[error("--{what} {value} is outside {low} to {high}")]
-    OutOfBounds { what: &'static str, value: String, low: String, high: String },
+    #[error("{what} {value} is outside {low} to {high}")]
+    OutOfBounds { what: String, value: String, low: String, high: String },
     #[error("host port {port} is asked for twice")]
     PortTwice { port: u16 },
     #[error("cannot read the image's layers")]
@@ -147,6 +147,7 @@ impl Fault for Error {
             ],
             Self::NotCached { .. } => vec!["`abx template cache list` shows what there is".into()],
             Self::BaseImage { hints, .. } => hints.clone(),
+            Self::OutOfBounds { .. } => vec!["the bounds are settings: `abx config list`".into()],
             Self::PackageFile { source, .. } if source.kind() == ErrorKind::AlreadyExists => {
                 vec!["move it away; what it holds can be put together with the new one afterwards".into()]
             }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use abx_source::archive::Caps;
-use abx_spec::limits;
+use abx_spec::{Bounds, limits};
 
 pub use error::SettingsError;
 
@@ -137,6 +137,18 @@ impl Default for Limits {
             disk_max: *limits::DISK.end(),
             timeout_min: *limits::TIMEOUT.start(),
             timeout_max: *limits::TIMEOUT.end(),
+        }
+    }
+}
+
+impl Limits {
+    /// What a template may ask for.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            cpu: self.cpu_min..=self.cpu_max,
+            memory: self.memory_min..=self.memory_max,
+            disk: self.disk_min..=self.disk_max,
+            timeout: self.timeout_min..=self.timeout_max,
         }
     }
 }

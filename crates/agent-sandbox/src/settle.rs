@@ -18,6 +18,7 @@ pub(crate) fn settle(
     request: &CreateRequest,
 ) -> Result<SandboxSettings, Error> {
     let effective = &built.effective;
+    let bounds = context.settings.limits.bounds();
     let store = context.store();
     let layers: Vec<PathBuf> = built.image.layers.iter().map(|layer| store.layer_path(layer)).collect();
     let abx_build::Surroundings { mut env, binds, files, loopback } =
@@ -40,15 +41,16 @@ pub(crate) fn settle(
         // Empty: the daemon inside takes bash where there is one.
         shell: effective.shell.clone().unwrap_or_default(),
         persistent: effective.mode == abx_spec::Mode::Persistent,
-        cpu: bounded("cpu", request.cpu.unwrap_or(effective.cpu), limits::CPU)?,
-        memory: bounded("memory", request.memory.unwrap_or(effective.memory), limits::MEMORY)?,
-        disk: bounded("disk", request.disk.unwrap_or(effective.disk), limits::DISK)?,
+        cpu: within("cpu", request.cpu, effective.cpu, bounds.cpu)?,
+        memory: within("memory", request.memory, effective.memory, bounds.memory)?,
+        disk: within("disk", request.disk, effective.disk, bounds.disk)?,
         pids: effective.pids,
-        timeout: bounded("timeout", request.timeout.unwrap_or(effective.timeout), OR_NEVER)?,
-        idle_timeout: bounded(
+        timeout: within("timeout", request.timeout, effective.timeout, or_never(&bounds.timeout))?,
+        idle_timeout: within(
             "idle-timeout",
-            request.idle_timeout.unwrap_or(effective.idle_timeout),
-            OR_NEVER,
+            request.idle_timeout,
+            effective.idle_timeout,
+            or_never(&bounds.timeout),
         )?,
         ports: ports(&effective.ports, &request.ports)?,
         public: effective.public,
@@ -100,14 +102,43 @@ fn ports(template: &[u16], asked: &[PortRequest]) -> Result<Vec<PortRequest>, Er
     Ok(ports)
 }
 
-/// Seconds; a caller may say 0 for never.
-const OR_NEVER: RangeInclusive<u64> = 0..=*limits::TIMEOUT.end();
+/// Whether what the caller asks for is within bounds, before anything is fetched or built for it.
+pub(crate) fn check(context: &Context, request: &CreateRequest) -> Result<(), Error> {
+    let bounds = context.settings.limits.bounds();
+    let timeout = or_never(&bounds.timeout);
+    request.cpu.map(|cpu| asked("cpu", cpu, bounds.cpu)).transpose()?;
+    request.memory.map(|memory| asked("memory", memory, bounds.memory)).transpose()?;
+    request.disk.map(|disk| asked("disk", disk, bounds.disk)).transpose()?;
+    request.timeout.map(|seconds| asked("timeout", seconds, timeout.clone())).transpose()?;
+    request.idle_timeout.map(|seconds| asked("idle-timeout", seconds, timeout)).transpose()?;
+    ports(&[], &request.ports)?;
+    Ok(())
+}
 
-fn bounded<T: PartialOrd + Display>(
-    what: &'static str,
-    value: T,
+/// Seconds; a caller may say 0 for never, unless the operator has shortened the longest life.
+fn or_never(timeout: &RangeInclusive<u64>) -> RangeInclusive<u64> {
+    let (low, high) = (*timeout.start(), *timeout.end());
+    if high < *limits::TIMEOUT.end() { low..=high } else { 0..=high }
+}
+
+/// The caller's value, else the template's own.
+fn within<T: PartialOrd + Display>(
+    what: &str,
+    caller: Option<T>,
+    own: T,
     bounds: RangeInclusive<T>,
 ) -> Result<T, Error> {
+    match caller {
+        Some(value) => asked(what, value, bounds),
+        None => bounded(format!("the template's {what} of"), own, bounds),
+    }
+}
+
+fn asked<T: PartialOrd + Display>(what: &str, value: T, bounds: RangeInclusive<T>) -> Result<T, Error> {
+    bounded(format!("--{what}"), value, bounds)
+}
+
+fn bounded<T: PartialOrd + Display>(what: String, value: T, bounds: RangeInclusive<T>) -> Result<T, Error> {
     if bounds.contains(&value) {
         return Ok(value);
     }
@@ -124,6 +155,22 @@ mod tests {
         let asked = [PortRequest { host: Some(9000), guest: 80 }];
         let all = ports(&[80, 443], &asked).expect("no clash");
         assert_eq!(all, [asked[0], PortRequest { host: None, guest: 443 }]);
+    }
+
+    #[test]
+    fn who_is_out_of_bounds_is_named_and_never_is_for_the_operator_to_rule_out() {
+        let text = |result: Result<u64, Error>| result.map_err(|error| error.to_string());
+        assert_eq!(within("memory", None, 100, 64..=512).expect("within"), 100);
+        assert_eq!(
+            text(within("memory", Some(1024), 100, 64..=512)),
+            Err("--memory 1024 is outside 64 to 512".into())
+        );
+        assert_eq!(
+            text(within("memory", None, 1024, 64..=512)),
+            Err("the template's memory of 1024 is outside 64 to 512".into())
+        );
+        assert!(or_never(&limits::TIMEOUT).contains(&0));
+        assert!(!or_never(&(1..=3600)).contains(&0));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::keys;
 use super::reader::{Fields, Reader};
 use super::value::join;
 use crate::limits::{
-    CATEGORIES, CPU, DEFAULT_HEALTH_INTERVAL, DEFAULT_HEALTH_RETRIES, DEFAULT_HEALTH_TIMEOUT,
-    DEFAULT_VERSION, DISK, MEMORY, RETRIES, TIMEOUT,
+    Bounds, CATEGORIES, DEFAULT_HEALTH_INTERVAL, DEFAULT_HEALTH_RETRIES, DEFAULT_HEALTH_TIMEOUT,
+    DEFAULT_VERSION, RETRIES,
 };
 use crate::near::nearest;
 use crate::problem::Problem;
@@ -151,15 +151,18 @@ pub(super) fn resources(
     if fields.is_null("gpu") {
         cleared.push(Clearable::Gpu);
     }
+    let Bounds { cpu, memory, disk, timeout } = reader.bounds.clone();
     Resources {
-        cpu: fields.get("cpu").and_then(|node| reader.float(node, "resources.cpu", CPU)),
-        memory: fields.get("memory").and_then(|node| reader.megabytes(node, "resources.memory", MEMORY)),
-        disk: fields.get("disk").and_then(|node| reader.megabytes(node, "resources.disk", DISK)),
+        cpu: fields.get("cpu").and_then(|node| reader.float(node, "resources.cpu", cpu)),
+        memory: fields.get("memory").and_then(|node| reader.megabytes(node, "resources.memory", memory)),
+        disk: fields.get("disk").and_then(|node| reader.megabytes(node, "resources.disk", disk)),
         gpu: fields.get("gpu").and_then(|node| reader.text(node, "resources.gpu")).map(|gpu| gpu.value),
-        timeout: fields.get("timeout").and_then(|node| reader.integer(node, "resources.timeout", TIMEOUT)),
+        timeout: fields
+            .get("timeout")
+            .and_then(|node| reader.integer(node, "resources.timeout", timeout.clone())),
         idle_timeout: fields
             .get("idle_timeout")
-            .and_then(|node| reader.integer(node, "resources.idle_timeout", TIMEOUT)),
+            .and_then(|node| reader.integer(node, "resources.idle_timeout", timeout)),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::build::{Kind, checked_copy, packages};
 use super::reader::{Fields, Reader};
-use crate::limits::{CPU, MEMORY};
 use crate::problem::Problem;
 use crate::spec::{At, Build, Copy, Resources};
 use crate::yaml::{Node, Value};
@@ -36,10 +35,12 @@ pub(super) fn read(reader: &mut Reader<'_>, top: &Fields<'_>, build: &mut Build,
         build.copy.extend(copy(reader, node));
     }
     if let Some(node) = top.get("cpu_count") {
-        resources.cpu = resources.cpu.or(reader.float(node, "cpu_count", CPU));
+        let bounds = reader.bounds.cpu.clone();
+        resources.cpu = resources.cpu.or(reader.float(node, "cpu_count", bounds));
     }
     if let Some(node) = top.get("memory_mb") {
-        resources.memory = resources.memory.or(reader.megabytes(node, "memory_mb", MEMORY));
+        let bounds = reader.bounds.memory.clone();
+        resources.memory = resources.memory.or(reader.megabytes(node, "memory_mb", bounds));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all section readers share: the file, the faults found so far, the fields of a map.
 
 use crate::diagnostic::{Diagnostic, snippet};
+use crate::limits::Bounds;
 use crate::near::nearest;
 use crate::problem::Problem;
 use crate::read::{keys, older};
@@ -14,12 +15,14 @@ pub(crate) struct Reader<'t> {
     faults: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
     pub(crate) is_shorthand: bool,
+    pub(crate) bounds: Bounds,
 }
 
 impl<'t> Reader<'t> {
     pub(crate) fn new(text: &'t str, file: &'t str) -> Self {
         let lines = text.lines().collect();
-        Self { file, lines, faults: Vec::new(), warnings: Vec::new(), is_shorthand: false }
+        let bounds = Bounds::default();
+        Self { file, lines, faults: Vec::new(), warnings: Vec::new(), is_shorthand: false, bounds }
     }
 
     /// The faults and the warnings.

@@ -46,7 +46,7 @@ fn disagreement(validator: &Validator, text: &str) -> Option<String> {
     let root = to_json(&root);
     let errors = validator.iter_errors(&root).map(|error| format!("{}: {error}", error.instance_path()));
     let errors: Vec<String> = errors.collect();
-    let faults = examine(text, "t.yaml").faults;
+    let faults = examine(text, "t.yaml", &crate::Bounds::default()).faults;
     let must_be_seen = faults.iter().any(|fault| !is_beyond_a_schema(&fault.problem));
     match (errors.is_empty(), faults.is_empty()) {
         (false, true) => Some(format!("only the schema refuses it: {errors:?}\n{text}")),

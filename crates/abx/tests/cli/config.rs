@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use abx_test::Terminal;
+use abx_test::github::LoopbackGithub;
 
 use crate::support::{Abx, Ran};
 
@@ -106,6 +107,37 @@ fn what_is_wrong_is_said_and_nothing_written() {
         assert!(!ran.stderr.contains("two words"));
     }
     assert!(!file(&abx, "config.toml").exists() && !file(&abx, ".env").exists());
+}
+
+#[test]
+fn bounds_and_caps_are_obeyed() {
+    let abx = Abx::new();
+    let template = "version: \"1\"\nmetadata: {name: t}\nbase: {image: \"debian:bookworm-slim\"}\nresources:\n  memory: 4096\n";
+    std::fs::create_dir(abx.home().join("t")).expect("mkdir");
+    std::fs::write(abx.home().join("t/template.yaml"), template).expect("write");
+    assert_eq!(abx.run(&["template", "validate", "./t"]).status, Some(0));
+    abx.run(&["config", "set", "limits.memory_max", "2GiB"]);
+    let ran = abx.run(&["template", "validate", "./t"]);
+    assert_eq!(ran.status, Some(2), "{ran:#?}");
+    assert!(ran.stderr.contains("./t/template.yaml:5:") && ran.stderr.contains("2048"), "{ran:#?}");
+    let ran = abx.run(&["create", "base", "--memory", "4096"]);
+    assert_eq!(ran.status, Some(2), "{ran:#?}");
+    assert!(ran.stderr.contains("error[E2004]: --memory 4096 is outside 64 to 2048"), "{ran:#?}");
+    abx.run(&["config", "set", "limits.memory_max", "512GiB"]);
+    std::fs::write(abx.home().join("t/template.yaml"), template.replace("4096", "300000")).expect("write");
+    assert_eq!(abx.run(&["template", "validate", "./t"]).status, Some(0), "wider than usual");
+
+    let github = LoopbackGithub::start();
+    github.put("o/r", "HEAD", &"0a".repeat(20), &[("template.yaml", template), ("b", "b"), ("c", "c")]);
+    let resolve = |entries: &str| {
+        abx.run(&["config", "set", "archive.entries", entries]);
+        let mut command = abx.command(&["template", "resolve", "o/r", "--no-cache"]);
+        Ran::from(command.env("ABX_GITHUB_API_URL", github.url()).output().expect("abx runs"))
+    };
+    let ran = resolve("2");
+    assert_eq!(ran.status, Some(6), "{ran:#?}");
+    assert!(ran.stderr.contains("error[E5021]"), "{ran:#?}");
+    assert_eq!(resolve("20").status, Some(0));
 }
 
 #[test]

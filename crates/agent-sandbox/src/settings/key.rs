@@ -1,5 +1,9 @@
 //! What there is to set: each key once, with its type, its place in [`Settings`] and a line of help.
 
+use std::ops::RangeInclusive;
+
+use abx_spec::Bounds;
+
 use super::Settings;
 use super::value::{Kind, Unit, Value};
 
@@ -30,10 +34,15 @@ const fn whole(low: u64, high: u64, unit: Unit) -> Kind {
     Kind::Whole { low, high, unit }
 }
 
-const CORES: Kind = Kind::Decimal { low: 0.01, high: 1024.0, what: "cores" };
-const MEMORY: Kind = whole(16, 1 << 24, Unit::Megabytes);
-const DISK: Kind = whole(64, 1 << 26, Unit::Megabytes);
-const TIMEOUT: Kind = whole(1, YEAR, Unit::Seconds);
+const fn within(range: &RangeInclusive<u64>, unit: Unit) -> Kind {
+    whole(*range.start(), *range.end(), unit)
+}
+
+const CORES: Kind =
+    Kind::Decimal { low: *Bounds::WIDEST.cpu.start(), high: *Bounds::WIDEST.cpu.end(), what: "cores" };
+const MEMORY: Kind = within(&Bounds::WIDEST.memory, Unit::Megabytes);
+const DISK: Kind = within(&Bounds::WIDEST.disk, Unit::Megabytes);
+const TIMEOUT: Kind = within(&Bounds::WIDEST.timeout, Unit::Seconds);
 const YEAR: u64 = 365 * 24 * 3600;
 
 macro_rules! keys {
@@ -75,7 +84,7 @@ pub static KEYS: &[Key] = keys! {
     "limits.disk_min", DISK, Whole(s, _host) &mut s.limits.disk_min, "smallest disk of a sandbox";
     "limits.disk_max", DISK, Whole(s, _host) &mut s.limits.disk_max, "largest disk of a sandbox";
     "limits.timeout_min", TIMEOUT, Whole(s, _host) &mut s.limits.timeout_min, "shortest life of a sandbox";
-    "limits.timeout_max", TIMEOUT, Whole(s, _host) &mut s.limits.timeout_max, "longest life of a sandbox";
+    "limits.timeout_max", TIMEOUT, Whole(s, _host) &mut s.limits.timeout_max, "longest life of a sandbox; where it is set lower, none lives for ever";
     "registry.HOST.mirror", Kind::Host, Maybe(s, host)
         &mut s.registry.entry(host.to_owned()).or_default().mirror,
         "registry to ask before HOST";
