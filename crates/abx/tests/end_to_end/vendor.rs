@@ -85,6 +85,7 @@ fn the_file_can_be_read_and_is_the_same_each_time() {
     let members = tar(&["-tf", "again.abx.tar"], abx.folder());
     for member in [
         "abx-vendor.json",
+        "template.lock",
         "packages/0-parent/template.yaml",
         "packages/1-child/template.yaml",
         "packages/1-child/files/hello",

@@ -50,5 +50,7 @@ pub(crate) async fn build_lineage(
         offline: options.offline,
         limits: abx_build::Limits::default(),
     };
-    Ok(builder.build(lineage, base, progress).await?)
+    let built = builder.build(lineage, base, progress).await?;
+    builder.store.touch_image(&built.image.id);
+    Ok(built)
 }

@@ -13,6 +13,16 @@ pub(crate) async fn lineage(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Lineage, Error> {
+    Ok(lineage_and_source(context, reference, options, progress).await?.0)
+}
+
+/// [`lineage`], and where its members were found.
+pub(crate) async fn lineage_and_source(
+    context: &Context,
+    reference: &str,
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<(Lineage, SourceContext), Error> {
     if matches!(Reference::parse(reference), Ok(Reference::Github(_))) {
         // Before a byte is fetched for nothing.
         abx_isolate::require_root()?;
@@ -23,7 +33,7 @@ pub(crate) async fn lineage(
     if options.frozen {
         lock::check_base(context, reference, &lineage, &source, options, progress).await?;
     }
-    Ok(lineage)
+    Ok((lineage, source))
 }
 
 /// Has everything on disk that resolving takes, as it is locked where there is a lock.

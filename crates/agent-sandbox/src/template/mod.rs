@@ -25,7 +25,7 @@ pub use explain::{Explanation, Origin, explain};
 pub use export::export;
 pub use info::{Info, info};
 pub use install::{Installed, install};
-pub(crate) use lineage::{fetch, lineage};
+pub(crate) use lineage::{fetch, lineage, lineage_and_source};
 pub use list::{Listed, list};
 pub use lock::{Change, LockRequest, Locked, lock};
 pub use matching::{Matched, matching};

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use abx_core::Progress;
 use abx_reference::Reference;
+use abx_source::lock::{HERE, Lock, describe};
 use abx_source::vendored::{VendorRequest, write};
-use abx_source::{Lineage, PackageRoot};
+use abx_source::{BaseImage, Lineage, PackageRoot, SourceContext};
 use serde::Serialize;
 
 use crate::blocking::blocking;
@@ -33,11 +34,12 @@ pub async fn vendor(
     progress: &dyn Progress,
 ) -> Result<VendoredFile, Error> {
     let _in_use = context.use_store().await;
-    let lineage = super::lineage(context, reference, options, progress).await?;
+    let (lineage, source) = super::lineage_and_source(context, reference, options, progress).await?;
     let built = super::build_lineage(context, &lineage, options, progress).await?;
     let (name, version) = named(&lineage, reference);
     let out = out.map_or_else(|| PathBuf::from(format!("{name}-{version}.abx.tar")), Path::to_owned);
-    let (path, store, lock) = (context.cwd.join(&out), context.store(), lock(&lineage)?);
+    let lock = lock(context, reference, &lineage, &source)?;
+    let (path, store) = (context.cwd.join(&out), context.store());
     let vendored = blocking(progress, move |progress| {
         let (name, version) = (name.as_str(), version.as_str());
         let (lineage, image, lock) = (&lineage, &built.image, lock.as_deref());
@@ -65,12 +67,21 @@ fn named(lineage: &Lineage, reference: &str) -> (String, String) {
     (name.to_owned(), tag.to_owned())
 }
 
-/// The lock that lies beside the template.
-fn lock(lineage: &Lineage) -> Result<Option<String>, Error> {
-    let Some(PackageRoot::Dir(root)) = lineage.leaf().map(|package| &package.root) else { return Ok(None) };
-    let path = root.join(abx_source::lock::FILE);
-    match std::fs::read_to_string(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        text => text.map(Some).map_err(Error::package_file(&path)),
-    }
+/// What the lineage came to here, to be read; an image that was named directly has nothing to lock.
+fn lock(
+    context: &Context,
+    reference: &str,
+    lineage: &Lineage,
+    source: &SourceContext,
+) -> Result<Option<String>, Error> {
+    let Some(leaf) = lineage.leaf() else { return Ok(None) };
+    let top = match &leaf.root {
+        PackageRoot::Dir(root) if source.checkouts.iter().all(|known| !root.starts_with(&known.root)) => HERE,
+        _ => reference,
+    };
+    let base = match &lineage.base {
+        BaseImage::Image { name, .. } => crate::base_image::known_state(context, &context.store(), name)?,
+        BaseImage::Stored { .. } | BaseImage::Vendored { .. } => None,
+    };
+    Ok(Some(Lock { templates: describe(lineage, top, source)?, base }.to_string()))
 }
