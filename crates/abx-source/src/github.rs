@@ -1,8 +1,8 @@
 //! A repository at one commit, fetched once and kept: the only module here that reaches the network.
 //!
-//! [`checkout()`] pins the reference ([`mod@pin`]): what it stands for is [`known`], or asked of the [`api`], or chosen
-//! among the [`tags`] that are [`versions`]. It looks for the commit in the store ([`cache`]), and where it is not there
-//! downloads and extracts it ([`download`]). [`error`] tells what can go wrong.
+//! [`checkout()`] pins the reference (`pin`): what it stands for is `known`, or asked of the `api`, or chosen among the
+//! `tags` that are `versions`. It looks for the commit in the store (`cache`), and where it is not there downloads and
+//! extracts it (`download`). [`error`] tells what can go wrong.
 
 mod api;
 mod cache;

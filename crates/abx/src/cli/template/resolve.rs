@@ -5,6 +5,10 @@ use crate::cli::fetch::FetchArgs;
 /// Say what a reference stands for now: its commit or digest
 ///
 /// A template on GitHub is fetched for it, unless it is in the cache.
+///
+/// There, a range (`@^1.2`, `@~1.2`, `@>=1, <2`) is the highest of the repository's tags that is in it. Where a
+/// sub-directory has tags of its own (`web-v1.2.0`, `web/v1.2.0`), they alone count for it. `@latest` is what is called
+/// so, else the highest release, else the default branch. Pre-releases count where the range names one.
 #[derive(Debug, Args)]
 #[command(after_help = RESOLVE_EXAMPLES)]
 pub(crate) struct ResolveArgs {
