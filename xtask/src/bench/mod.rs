@@ -2,7 +2,7 @@
 //!
 //! In reading order: [`options`] and [`row`] say what is asked; [`lab`] makes surroundings in which daemons, mounts,
 //! interfaces and packet filters of the programs cannot outlive the run, [`sweeper`] removes what can;
-//! [`root`] hands everybody the same root file system; [`ours`] and [`peers`] drive the programs; [`contest`]
+//! [`root`] hands everybody the same root file system, [`github`] the same [`repository`]; [`ours`] and [`peers`] drive the programs; [`contest`]
 //! lets them take turns on the [`clock`]; [`rows`] puts the questions; [`samples`] and [`report`] make tables.
 //!
 //! Where conditions cannot be equal, they favour the other program: its overlay is mounted before the clock
@@ -10,11 +10,13 @@
 
 mod clock;
 mod contest;
+mod github;
 mod lab;
 mod options;
 mod ours;
 mod peers;
 mod report;
+mod repository;
 mod root;
 mod row;
 mod rows;

@@ -11,6 +11,7 @@ pub(crate) enum Row {
     SecondCreate,
     Build,
     Bootstrap,
+    Fetch,
 }
 
 /// The surroundings a row is measured in.
@@ -24,7 +25,7 @@ pub(crate) enum Reach {
 
 impl Row {
     /// All of them, in the order they are run.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::StartNone,
         Self::StartNet,
         Self::Exec,
@@ -33,6 +34,7 @@ impl Row {
         Self::SecondCreate,
         Self::Build,
         Self::Bootstrap,
+        Self::Fetch,
     ];
 
     /// The name on the command line.
@@ -46,6 +48,7 @@ impl Row {
             Self::SecondCreate => "second-create",
             Self::Build => "build",
             Self::Bootstrap => "bootstrap",
+            Self::Fetch => "fetch",
         }
     }
 
@@ -60,6 +63,7 @@ impl Row {
             Self::SecondCreate => "create from a template that is built",
             Self::Build => "a template built cold, cached, and with one file changed",
             Self::Bootstrap => "a Debian root file system from the archive",
+            Self::Fetch => "a repository fetched and extracted, and once it is known",
         }
     }
 
@@ -80,7 +84,7 @@ impl Row {
     pub(crate) fn template(self) -> Option<&'static str> {
         match self {
             Self::SecondCreate | Self::Build => Some("python-base"),
-            Self::Bootstrap => None,
+            Self::Bootstrap | Self::Fetch => None,
             _ => Some("base"),
         }
     }

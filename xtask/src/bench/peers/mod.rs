@@ -4,6 +4,7 @@
 pub(crate) mod buildah;
 pub(crate) mod bwrap;
 pub(crate) mod docker;
+pub(crate) mod fetchers;
 pub(crate) mod mmdebstrap;
 pub(crate) mod oci;
 pub(crate) mod podman;

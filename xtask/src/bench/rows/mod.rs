@@ -4,6 +4,7 @@ mod bootstrap;
 mod build;
 mod burst;
 mod exec;
+mod fetch;
 mod memory;
 mod package;
 mod second_create;
@@ -28,5 +29,6 @@ pub(crate) fn run(row: Row, lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         Row::SecondCreate => second_create::run(lab),
         Row::Build => build::run(lab),
         Row::Bootstrap => bootstrap::run(lab),
+        Row::Fetch => fetch::run(lab),
     }
 }
