@@ -1,5 +1,7 @@
 //! Directories of repositories on GitHub.
 
+mod web;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -106,45 +108,15 @@ impl Github {
         }
         if let Some((scheme, rest)) = text.split_once("://") {
             return match scheme {
-                "https" | "http" | "ssh" | "git+https" | "git+ssh" => Self::parse_url(rest).map(Some),
+                "https" | "http" | "ssh" | "git+https" | "git+ssh" => web::url(rest).map(Some),
                 _ => Err(Reason::Scheme { scheme: scheme.to_owned() }),
             };
         }
         if let Some(rest) = text.strip_prefix("github.com/").or(text.strip_prefix("www.github.com/")) {
-            return Self::parse_web(rest).map(Some);
+            return web::path(rest).map(Some);
         }
         let before_ref = text.split(['@', ':']).next().unwrap_or(text);
         if before_ref.contains('/') { Self::parse_short(text).map(Some) } else { Ok(None) }
-    }
-
-    fn parse_url(rest: &str) -> Result<Self, Reason> {
-        let rest = rest.strip_prefix("git@").unwrap_or(rest);
-        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let host = host.to_ascii_lowercase();
-        if !matches!(host.as_str(), "github.com" | "www.github.com") {
-            return Err(Reason::Host { host });
-        }
-        Self::parse_web(path)
-    }
-
-    /// A path as a browser shows it: `o/r/tree/REF/sub`. The first component behind `tree` is the ref; a
-    /// branch with a `/` is written behind a `@`.
-    fn parse_web(path: &str) -> Result<Self, Reason> {
-        let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/');
-        let parts: Vec<&str> = path.splitn(4, '/').collect();
-        let (owner, repository, rest) = match parts[..] {
-            [owner, repository, "tree" | "commit", rest] => (owner, repository, rest),
-            [owner, repository, "releases", rest] if rest.starts_with("tag/") => {
-                // The whole rest is the tag's name.
-                return Self::build(owner, repository, None, rest.strip_prefix("tag/"));
-            }
-            _ => return Self::parse_short(path),
-        };
-        let (git_ref, subdirectory) = match rest.split_once('/') {
-            Some((git_ref, subdirectory)) => (git_ref, Some(subdirectory)),
-            None => (rest, None),
-        };
-        Self::build(owner, repository, subdirectory, Some(git_ref))
     }
 
     /// `o/r[/sub or //sub][@ref]`: the ref is everything behind the last `@`.
