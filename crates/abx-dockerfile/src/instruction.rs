@@ -37,8 +37,10 @@ pub enum Action {
     /// What runs commands in shell form from here on.
     Shell(Vec<String>),
     Stopsignal(Word),
+    /// Root where its variables expand to nothing.
     User(Word),
     Volume(Vec<Word>),
+    /// Relative to the one before; the same where its variables expand to nothing.
     Workdir(Word),
 }
 

@@ -117,6 +117,8 @@ pub enum Problem {
     // Questionable, but no reason to stop.
     #[error("a blank line within a continued instruction")]
     EmptyContinuation,
+    #[error("`{text}` names a port of the host, which an image cannot")]
+    HostPort { text: String },
     #[error("this looks like an array, but is none, so the shell gets it as it stands")]
     NotArray,
 }
@@ -167,6 +169,9 @@ impl Problem {
             Self::Target { known, .. } => Some(format!("the stages are `{}`", known.join("`, `"))),
             Self::Expand(error) => error.hints().into_iter().next(),
             Self::EmptyContinuation => Some("remove the blank line, or the `\\` before it".into()),
+            Self::HostPort { .. } => Some(
+                "name the port inside alone; which port of the host leads to it is said at create".into(),
+            ),
             Self::NotArray => Some("an array has double quotes and commas: `[\"a\", \"b\"]`".into()),
             _ => None,
         }

@@ -322,7 +322,7 @@ fn words_that_cannot_be_expanded() {
 
 #[test]
 fn what_is_questionable_is_a_warning() {
-    let text = "FROM a AS x\nRUN b \\\n\n  c\n\n\nCMD ['a', 'b']\nFROM x AS x\n";
+    let text = "FROM a AS x\nRUN b \\\n\n  c\n\n\nCMD ['a', 'b']\nEXPOSE 8080:80\nFROM x AS x\n";
     let dockerfile = parse(text, "Dockerfile").unwrap();
     let warnings: Vec<_> = dockerfile.warnings.iter().map(shown).collect();
     assert_eq!(
@@ -330,7 +330,8 @@ fn what_is_questionable_is_a_warning() {
         [
             "3:1+1 a blank line within a continued instruction; remove the blank line, or the `\\` before it",
             "7:5+10 this looks like an array, but is none, so the shell gets it as it stands; an array has double quotes and commas: `[\"a\", \"b\"]`",
-            "8:11+1 the stage name `x` is taken: the stage of line 1 is not reached by it any more",
+            "8:8+7 `8080:80` names a port of the host, which an image cannot; name the port inside alone; which port of the host leads to it is said at create",
+            "9:11+1 the stage name `x` is taken: the stage of line 1 is not reached by it any more",
         ]
     );
 }

@@ -67,7 +67,7 @@ fn check(text: &str, arguments: &[(&str, &str)], expected: &str) {
 
 #[test]
 fn arguments_and_environment() {
-    let rows: [Row; 24] = [
+    let rows: [Row; 27] = [
         // An ARG before FROM is for FROM, until a stage asks for it.
         ("ARG a=1\nFROM x\nLABEL l=$a", &[], ""),
         ("ARG a=1\nFROM x\nARG a\nLABEL l=$a", &[], "1"),
@@ -93,6 +93,11 @@ fn arguments_and_environment() {
         // All of an ENV sees what was before it.
         ("FROM x\nENV a=hello\nENV a=bye b=$a\nENV c=$a\nLABEL l=$b$c", &[], "hellobye"),
         ("FROM x\nENV a  b  \"c d\"  e\nLABEL l=$a", &[], "b  c d  e"),
+        // In single quotes nothing is escaped, nor expanded.
+        ("FROM x\nENV a='b\\' c='$d'\nLABEL l=$a$c", &[], "b\\$d"),
+        // What docker makes of the rest.
+        ("FROM x\nENV a=$$b c=$. d=$1x\nLABEL l=$a$c$d", &[], "b$.x"),
+        ("FROM x\nENV 한국=1\nLABEL l=${한국}", &[], "1"),
         // What is always there.
         ("FROM x\nLABEL l=$TARGETARCH", &[], ""),
         ("FROM x\nARG TARGETARCH\nLABEL l=$TARGETARCH", &[], "arm64"),
@@ -173,7 +178,7 @@ fn every_word_is_expanded_that_docker_expands() {
 fn what_only_expansion_shows_is_refused_with_its_line() {
     let rows = [
         ("EXPOSE $a", "3:8 `x` is no port"),
-        ("USER $none", "3:6 USER with an empty user"),
+        ("VOLUME $none", "3:8 VOLUME with an empty path"),
         ("STOPSIGNAL $a", "3:12 `1 x` is no signal"),
         ("ENV $none=1", "3:5 ENV with an empty name"),
         ("COPY --chown=:$a b c", "3:14 `:1 x` is no owner"),

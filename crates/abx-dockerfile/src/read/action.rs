@@ -147,6 +147,9 @@ fn expose(node: &Node, reader: &mut Reader<'_, '_>) -> Option<Action> {
     };
     for word in words {
         reader.word(word, |text| value::Ports::read(text).map(drop));
+        if word.text.contains(':') && !word.text.contains('$') {
+            reader.findings.warn(Problem::HostPort { text: word.text.clone() }, word.span);
+        }
     }
     Some(Action::Expose(words.clone()))
 }

@@ -28,7 +28,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Reads `80`, `80/tcp`, `8000-8010/udp`.
+    /// Reads `80`, `80/tcp`, `8000-8010/udp`. Of `8080:80` the port inside counts.
     pub(crate) fn read(text: &str) -> Result<Self, Refused> {
         let refuse = |hint| Err(malformed("port", text, hint));
         let (range, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
@@ -36,11 +36,7 @@ impl Ports {
         if !matches!(protocol.as_str(), "tcp" | "udp" | "sctp") {
             return refuse("the protocols are `tcp`, `udp` and `sctp`");
         }
-        if range.contains(':') {
-            return refuse(
-                "name the port inside alone; which port of the host leads to it is said at create",
-            );
-        }
+        let range = range.rsplit(':').next().unwrap_or(range);
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (Some(first), Some(last)) = (port(first), port(last)) else {
             return refuse("a port is a number from 1 to 65535, or two with `-` between");
@@ -156,7 +152,7 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(Ports::read(text).unwrap().each().collect::<Vec<_>>(), expected);
         }
-        for bad in ["", "0", "65536", "3-1", "80/http", "8080:80", "a", "+80", "1-", "-1"] {
+        for bad in ["", "0", "65536", "3-1", "80/http", "8080:", "a", "+80", "1-", "-1"] {
             assert!(Ports::read(bad).is_err(), "{bad}");
         }
     }

@@ -35,8 +35,8 @@ pub(super) fn action(scope: &mut Scope, source: &Source, action: &Action) -> Out
             Action::Run(Run { mounts, ..run.clone() })
         }
         Action::Stopsignal(signal) => Action::Stopsignal(checked(scope, signal, value::signal)?),
-        Action::User(user) => Action::User(filled(scope, user, Keyword::User, "user")?),
-        Action::Workdir(path) => Action::Workdir(filled(scope, path, Keyword::Workdir, "path")?),
+        Action::User(user) => Action::User(word(scope, user)?),
+        Action::Workdir(path) => Action::Workdir(word(scope, path)?),
         Action::Volume(paths) => {
             let filled = |path| filled(scope, path, Keyword::Volume, "path");
             Action::Volume(paths.iter().map(filled).collect::<Result<_, _>>()?)

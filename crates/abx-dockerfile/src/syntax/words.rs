@@ -25,8 +25,9 @@ pub(crate) fn first(slice: Slice<'_>) -> (Slice<'_>, Slice<'_>) {
     (slice.part(0..end), slice.from(text.len() - rest.len()))
 }
 
-/// Words between white space that is neither quoted nor escaped. Quotes and escapes stay in the words; a
-/// quote that is not closed reaches to the end, where an escape character is dropped.
+/// Words between white space that is neither quoted nor escaped; in single quotes nothing is escaped. Quotes
+/// and escapes stay in the words. A quote that is not closed reaches to the end, and an escape character at
+/// the end is dropped.
 pub(crate) fn quoted(slice: Slice<'_>, escape: char) -> Vec<Slice<'_>> {
     let text = slice.text();
     let mut words = Vec::new();
@@ -40,7 +41,7 @@ pub(crate) fn quoted(slice: Slice<'_>, escape: char) -> Vec<Slice<'_>> {
             continue;
         }
         start.get_or_insert(at);
-        if letter == escape {
+        if letter == escape && quote != Some('\'') {
             if letters.next().is_none() && quote.is_none() {
                 end = at;
             }
