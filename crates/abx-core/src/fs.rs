@@ -160,6 +160,10 @@ impl Staging {
                 continue;
             }
             let Some(lock) = Lock::try_exclusive(&lock_path)? else { continue };
+            // Whoever sweeps at this moment may have taken it for one that was left behind.
+            if !is_at(lock.file(), &lock_path)? {
+                continue;
+            }
             std::fs::create_dir(&path)?;
             return Ok(Self { path, lock_path, _lock: lock });
         }
@@ -211,10 +215,24 @@ pub fn sweep_staging(parent: &Path) -> io::Result<usize> {
                 std::fs::remove_dir_all(&path)?;
                 swept += 1;
             }
-            std::fs::remove_file(&lock_path)?;
+            // Its maker, or another who sweeps, may have been faster.
+            match std::fs::remove_file(&lock_path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
     }
     Ok(swept)
+}
+
+/// Whether the open `file` is what `path` names.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let id = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => Ok(id(found?) == id(file.metadata()?)),
+    }
 }
 
 fn random_u32() -> u32 {
@@ -237,6 +255,27 @@ mod tests {
         assert_eq!(sweep_staging(home.path()).expect("sweep"), 1);
         assert!(live.path().exists());
         assert!(!dead.exists());
+    }
+
+    #[test]
+    fn whoever_sweeps_while_others_begin_takes_nothing_from_them() {
+        let home = tempfile::tempdir().expect("tempdir");
+        let begin = || {
+            for _ in 0..300 {
+                let staging = Staging::new(home.path()).expect("staging");
+                std::fs::write(staging.path().join("file"), "").expect("write");
+                assert!(is_at(staging._lock.file(), &staging.lock_path).expect("the lock"));
+            }
+        };
+        std::thread::scope(|scope| {
+            let begun: Vec<_> = (0..2).map(|_| scope.spawn(begin)).collect();
+            let sweep = || assert_eq!(sweep_staging(home.path()).expect("sweep"), 0);
+            scope.spawn(move || (0..300).for_each(|_| sweep()));
+            while begun.iter().any(|thread| !thread.is_finished()) {
+                sweep();
+            }
+        });
+        assert_eq!(std::fs::read_dir(home.path()).expect("list").count(), 0);
     }
 
     #[test]
