@@ -142,9 +142,10 @@ impl Problem {
             Self::AfterArray => Some("for the shell's `[` write `test`".into()),
             Self::NoValue { name, .. } => Some(format!("write `{name}=value`")),
             Self::NoEquals { .. } => Some("write `name=value`, and quote a value that holds spaces".into()),
-            Self::ArgumentName { .. } | Self::NoName { .. } => {
-                Some("a name has letters, digits and `_`, and does not begin with a digit".into())
+            Self::ArgumentName { .. } => {
+                Some("a name has letters, digits, `_`, `.` and `-`, and begins with a letter or `_`".into())
             }
+            Self::NoName { .. } => Some("write a name before the `=`".into()),
             Self::UnknownFlag { near, .. } => near.map(|near| format!("did you mean `--{near}`?")),
             Self::FlagValue { name } => Some(format!("write `--{name}=…`")),
             Self::Malformed { hint, .. } | Self::Variables { hint, .. } | Self::Unsupported { hint, .. } => {
