@@ -90,7 +90,8 @@ async fn published(
     if download.settings.offline {
         return Err(CatalogError::Offline { origin });
     }
-    let _one = lock(copies.lock()).await?;
+    // Without a place for a copy, each asks for itself.
+    let _one = lock(copies.lock()).await.ok();
     // Another process may have asked while this one waited.
     let last = copies.last();
     if let Some(copy) = last.as_ref().filter(|copy| is_enough(copy)) {
@@ -99,7 +100,7 @@ async fn published(
     match download.ask(last.as_ref().and_then(|copy| copy.etag.as_deref())).await {
         Ok(Answer::New { text, etag }) => {
             let catalog = Catalog::parse(&text, &origin)?;
-            copies.keep(&Copy { url: download.url.to_string(), etag, fetched: now(), text })?;
+            keep(copies, &Copy { url: download.url.to_string(), etag, fetched: now(), text }, progress);
             Ok(catalog)
         }
         Ok(Answer::Unchanged) => {
@@ -107,7 +108,7 @@ async fn published(
                 origin: origin.clone(),
                 reason: "304 to a question without a condition",
             })?;
-            copies.keep(&Copy { fetched: now(), ..copy.clone() })?;
+            keep(copies, &Copy { fetched: now(), ..copy.clone() }, progress);
             Catalog::parse(&copy.text, &origin)
         }
         Err(error) => match last.filter(|_| error.is_passing()) {
@@ -118,6 +119,13 @@ async fn published(
             }
             None => Err(error),
         },
+    }
+}
+
+/// An index that is here is of use although no copy of it can be kept.
+fn keep(copies: &Copies, copy: &Copy, progress: &dyn Progress) {
+    if let Err(error) = copies.keep(copy) {
+        progress.event(Event::Warning(format!("no copy of the template index is kept: {error}")));
     }
 }
 

@@ -30,7 +30,13 @@ pub enum SourceError {
     #[error("`{text}` cannot be the official repository")]
     OfficialMalformed { text: String },
     #[error("`{name}` has no version `{selector}`")]
-    NoVersion { name: String, selector: String, available: Vec<String> },
+    NoVersion {
+        name: String,
+        selector: String,
+        available: Vec<String>,
+        /// The reference of a repository that may have it.
+        elsewhere: Option<String>,
+    },
     /// An image has the name, but nothing was kept of its template.
     #[error("the image of `{name}:{tag}` is here, but not its specification")]
     NotKept { name: String, tag: String },
@@ -225,10 +231,14 @@ impl Fault for SourceError {
             Self::OfficialMalformed { .. } => {
                 vec!["the setting `official_repo` is `owner/repo`, or the absolute path of a checkout".into()]
             }
-            Self::NoVersion { available, .. } => match available.as_slice() {
-                [] => Vec::new(),
-                available => vec![format!("there is {}", quoted(available))],
-            },
+            Self::NoVersion { available, elsewhere, .. } => {
+                let there_is = match available.as_slice() {
+                    [] => None,
+                    available => Some(format!("there is {}", quoted(available))),
+                };
+                let newer = |elsewhere: &String| format!("a newer release may be `{elsewhere}`");
+                there_is.into_iter().chain(elsewhere.as_ref().map(newer)).collect()
+            }
             Self::NotKept { name, tag } | Self::KeptDamaged { name, tag, .. } => {
                 vec![format!("build it again: `abx template build PATH --name {name} --tag {tag}`")]
             }

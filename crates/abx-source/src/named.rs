@@ -49,8 +49,10 @@ pub(crate) fn look_up(name: &Name, or_image: bool, context: &SourceContext) -> R
     let tags = stored::tags(&context.home, wanted);
     available.extend(tags.into_iter().filter(|tag| !available.contains(tag)).collect::<Vec<_>>());
     if !available.is_empty() {
+        let is_builtin = context.builtins.iter().any(|builtin| builtin.name == target);
+        let elsewhere = if is_builtin { newer(target, selector, context) } else { None };
         let (name, selector) = (wanted.to_owned(), selector.to_string());
-        return Err(SourceError::NoVersion { name, selector, available });
+        return Err(SourceError::NoVersion { name, selector, available, elsewhere });
     }
     if or_image {
         return Ok(Named::Image);
@@ -101,6 +103,15 @@ fn official(
     })
 }
 
+/// Where a release of a built-in template is that is newer than this program.
+fn newer(name: &str, selector: &Selector, context: &SourceContext) -> Option<String> {
+    let git_ref = find::git_ref(selector).filter(|git_ref| git_ref.starts_with(['^', '~', '=', '>']))?;
+    match official::template(name, Some(&git_ref), context) {
+        Ok(Official::Github(github)) => Some(github.to_string()),
+        _ => None,
+    }
+}
+
 /// Whether a package is of the version asked for; it is the only one where it is.
 pub(crate) fn check_version(package: &Package, selector: &Selector) -> Result<(), SourceError> {
     let version = package.spec.metadata.version.as_str();
@@ -111,6 +122,7 @@ pub(crate) fn check_version(package: &Package, selector: &Selector) -> Result<()
         name: package.name.clone(),
         selector: selector.to_string(),
         available: vec![version.to_owned()],
+        elsewhere: None,
     })
 }
 

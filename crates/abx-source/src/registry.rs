@@ -253,7 +253,7 @@ fn no_version(asked: &Registry, tags: &[String]) -> SourceError {
     let selector = asked.range().map(ToString::to_string).unwrap_or_default();
     let name = name.strip_suffix(&format!(":{selector}")).unwrap_or(&name).to_owned();
     let available = versions.into_iter().take(SHOWN).map(|(tag, _)| tag).collect();
-    SourceError::NoVersion { name, selector, available }
+    SourceError::NoVersion { name, selector, available, elsewhere: None }
 }
 
 /// The repository alone, for its tags.

@@ -250,3 +250,14 @@ async fn circles_through_the_catalog_and_github_are_drawn() {
     let picture = world.picture("one", &world.context(), &world.settings()).await;
     assert_eq!(picture, "E2007 templates inherit from each other in a circle: o/one → o/two//t → o/one");
 }
+
+#[tokio::test]
+async fn an_index_is_read_where_no_copy_can_be_kept() {
+    let world = World::new();
+    fs::write(world.dir.path().join("home"), "a file where the folder should be").expect("write");
+    let heard = Heard::default();
+    let found = catalog(&world.context(), false, &world.settings(), &heard).await.expect("the index");
+    assert_eq!(names(&found), ["hello"]);
+    let heard = heard.0.into_inner().expect("lock");
+    assert!(heard[0].starts_with("no copy of the template index is kept: "), "{heard:?}");
+}

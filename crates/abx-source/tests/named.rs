@@ -124,6 +124,16 @@ async fn a_version_of_a_built_in_is_the_best_of_all_releases() {
     }
 }
 
+#[test]
+fn a_release_that_this_program_does_not_know_may_be_in_the_repository() {
+    let world = World::new();
+    let hints = |text: &str| resolve(text, &world.context()).expect_err(text).hints();
+    assert_eq!(hints("base:^2")[1], "a newer release may be `alicloud/sandbox-templates//base@^2`");
+    assert_eq!(hints("base:2.1")[1], "a newer release may be `alicloud/sandbox-templates//base@=2.1.0`");
+    assert_eq!(hints("base:stable").len(), 1);
+    assert_eq!(hints("base:<0.1").len(), 1);
+}
+
 #[tokio::test]
 async fn the_second_tier_is_in_the_official_repository() {
     let world = World::new();

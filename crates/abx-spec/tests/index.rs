@@ -148,3 +148,28 @@ fn a_real_index_is_read() {
     assert_eq!(found.github.to_string(), "Easy-Sandbox/awesome-templates//browser-automation");
     assert_eq!(found.status, Status::Official);
 }
+
+#[test]
+fn whatever_the_text_reading_ends_and_points_into_it() {
+    let whole = "schema_version: 1\ntemplates:\n  - {name: a, repo: o/r, path: p, ref: v1, tags: [x, 数据]}\n  - name: b\n    \
+                 repo: https://github.com/o/r\n    status: official\n    description: \"d\"\n";
+    let letters: Vec<char> = whole.chars().collect();
+    let check = |text: &str| {
+        let Err(invalid) = read(text) else { return };
+        for fault in invalid.diagnostics() {
+            let snippet = &fault.snippet;
+            assert!(snippet.line >= 1 && snippet.column >= 1 && snippet.length >= 1, "{text:?}: {snippet:?}");
+            assert!(snippet.line <= text.lines().count().max(1), "{text:?}: {snippet:?}");
+        }
+    };
+    for at in 0..letters.len() {
+        check(&letters[..at].iter().collect::<String>());
+        for strange in ['\t', ':', '-', '[', '{', '"', '*', '&', '!', '\n', '\0', '名'] {
+            let mut text = letters.clone();
+            text[at] = strange;
+            check(&text.iter().collect::<String>());
+            text.remove(at);
+            check(&text.iter().collect::<String>());
+        }
+    }
+}

@@ -82,13 +82,8 @@ impl Download<'_> {
             }
             let target = header(response.headers(), LOCATION.as_str());
             let target = target.and_then(|target| address.join(&target).ok());
-            let is_safe = |target: &Url| match target.scheme() {
-                "https" => true,
-                "http" => address.scheme() == "http",
-                _ => false,
-            };
             address = match target {
-                Some(target) if is_safe(&target) => target,
+                Some(target) if is_as_safe(&address, &target) => target,
                 Some(target) => {
                     return Err(CatalogError::Redirect { host: host(&address), target: shown(&target) });
                 }
@@ -112,11 +107,23 @@ impl Download<'_> {
         let number = |name: &str| header(response.headers(), name)?.parse::<u64>().ok();
         let is_limit = number("x-ratelimit-remaining") == Some(0) || status == StatusCode::TOO_MANY_REQUESTS;
         Err(match status.as_u16() {
-            403 | 429 if is_limit => CatalogError::Limit { host, reset: number("x-ratelimit-reset") },
+            403 | 429 if is_limit => {
+                let wants_token = self.settings.token.is_none() && self.may_see_token(response.url());
+                CatalogError::Limit { host, reset: number("x-ratelimit-reset"), wants_token }
+            }
             404 => CatalogError::NotThere { origin: shown(&self.url) },
             status @ 500..=599 => CatalogError::Server { host, status },
             status => CatalogError::Refused { host, status },
         })
+    }
+}
+
+/// Whether a redirect leads to nothing that everybody on the way could change.
+fn is_as_safe(from: &Url, to: &Url) -> bool {
+    match to.scheme() {
+        "https" => true,
+        "http" => from.scheme() == "http",
+        _ => false,
     }
 }
 
@@ -165,4 +172,26 @@ fn host(url: &Url) -> String {
 
 fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_never_leads_from_https_to_less() {
+        for (from, to, expected) in [
+            ("https://h/i", "https://other/i", true),
+            ("https://h/i", "http://h/i", false),
+            ("https://h/i", "http://127.0.0.1/i", false),
+            ("http://h/i", "https://h/i", true),
+            ("http://h/i", "http://other:8080/i", true),
+            ("http://h/i", "file:///etc/passwd", false),
+            ("https://h/i", "ftp://h/i", false),
+            ("https://h/i", "data:text/yaml,templates: []", false),
+        ] {
+            let url = |text| Url::parse(text).expect(text);
+            assert_eq!(is_as_safe(&url(from), &url(to)), expected, "{from} to {to}");
+        }
+    }
 }

@@ -28,9 +28,9 @@ pub enum CatalogError {
     Invalid(#[from] Invalid),
     #[error("there is no template index at {origin}")]
     NotThere { origin: String },
-    /// `reset` in seconds since 1970.
+    /// `reset` in seconds since 1970; `wants_token` where a token would be sent, and none was.
     #[error("{host} allows no more requests for the template index{}", until(*.reset))]
-    Limit { host: String, reset: Option<u64> },
+    Limit { host: String, reset: Option<u64>, wants_token: bool },
     #[error("{host} refuses the template index with status {status}")]
     Refused { host: String, status: u16 },
     #[error("{host} failed with status {status} when asked for the template index")]
@@ -113,6 +113,9 @@ impl Fault for CatalogError {
                 "check the network, and the proxy if there is one".into(),
                 format!("another index may be nearer: {WHERE}"),
             ],
+            Self::Limit { wants_token: true, .. } => {
+                vec!["with a token there are 5000 requests an hour: `abx config set github_token`".into()]
+            }
             Self::TooSlow { .. } | Self::Server { .. } | Self::Limit { .. } => {
                 vec!["try again in a while".into()]
             }
