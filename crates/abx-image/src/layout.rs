@@ -29,7 +29,7 @@ struct Member {
 
 enum Content {
     Bytes(Vec<u8>),
-    Layer(Spooled),
+    Layer(Box<Spooled>),
 }
 
 impl ImageStore {
@@ -56,7 +56,7 @@ impl ImageStore {
         for layer in layers {
             let (path, size) = (layer.descriptor.path(), layer.descriptor.size);
             if !members.iter().any(|member| member.path == path) {
-                members.push(Member { path, size, content: Content::Layer(layer) });
+                members.push(Member { path, size, content: Content::Layer(Box::new(layer)) });
             }
         }
         Ok(Layout { manifest: documents.manifest, members })
@@ -110,7 +110,7 @@ impl Layout {
         for member in self.members {
             let data: Box<dyn Read> = match member.content {
                 Content::Bytes(bytes) => Box::new(io::Cursor::new(bytes)),
-                Content::Layer(layer) => Box::new(layer),
+                Content::Layer(layer) => layer,
             };
             archive.append(&entry(&member.path, Kind::File, member.size), data)?;
         }

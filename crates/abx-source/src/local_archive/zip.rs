@@ -1,7 +1,7 @@
 //! A zip, by the same rules as a tar.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use abx_image::tarball::{Entry, Kind, Time};
@@ -15,6 +15,11 @@ const TARGET_CAP: u64 = 4096;
 
 /// Extracts every member into `directory`, which is empty.
 pub(super) fn extract(source: &mut File, directory: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
+    // Reading the directory of members takes memory for each.
+    if declared(source)? > caps.entries {
+        return Err(ArchiveFault::Cap { what: "entries", cap: caps.entries });
+    }
+    source.rewind()?;
     let mut archive = ZipArchive::new(BufReader::new(source)).map_err(|error| fault("", error))?;
     if archive.len() as u64 > caps.entries {
         return Err(ArchiveFault::Cap { what: "entries", cap: caps.entries });
@@ -49,6 +54,34 @@ pub(super) fn extract(source: &mut File, directory: &Path, caps: &Caps) -> Resul
         }
     }
     extraction.finish()
+}
+
+/// How many members the end of the archive declares; 0 where it has none, which reading it tells.
+fn declared(source: &mut File) -> io::Result<u64> {
+    const END: u64 = 22;
+    const COMMENT: u64 = 65_535;
+    const LOCATOR: usize = 20;
+    let length = source.seek(SeekFrom::End(0))?;
+    let start = length.saturating_sub(END + COMMENT + LOCATOR as u64);
+    let mut tail = Vec::new();
+    source.seek(SeekFrom::Start(start))?;
+    source.read_to_end(&mut tail)?;
+    let Some(end) = tail.windows(4).rposition(|bytes| bytes == b"PK\x05\x06") else { return Ok(0) };
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let count = tail.get(end + 10..end + 12).map_or(0, number);
+    let locator = end.checked_sub(LOCATOR).and_then(|at| tail.get(at..end));
+    match locator.filter(|locator| locator.starts_with(b"PK\x06\x07")) {
+        // Larger archives say it in a record of their own.
+        Some(locator) => {
+            let mut record = [0; 40];
+            source.seek(SeekFrom::Start(number(&locator[8..16])))?;
+            match source.read_exact(&mut record) {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(count),
+                read => read.map(|()| number(&record[32..40]).max(count)),
+            }
+        }
+        None => Ok(count),
+    }
 }
 
 /// The kinds of Unix, which most programs write.
@@ -119,5 +152,38 @@ fn fault(name: &str, error: ZipError) -> ArchiveFault {
     match name {
         "" => ArchiveFault::Damaged(source),
         name => damaged(name, source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn with_end(count: u16, before: &[u8]) -> File {
+        let mut file = tempfile::tempfile().expect("file");
+        file.write_all(before).expect("write");
+        file.write_all(b"PK\x05\x06\0\0\0\0").expect("write");
+        file.write_all(&[count.to_le_bytes(), count.to_le_bytes()].concat()).expect("write");
+        file.write_all(&[0; 10]).expect("write");
+        file
+    }
+
+    #[test]
+    fn members_are_counted_before_they_are_read() {
+        assert_eq!(declared(&mut with_end(7, b"members")).expect("count"), 7);
+        let mut large = b"PK\x06\x06".to_vec();
+        large.extend([0; 28]);
+        large.extend(5_000_000u64.to_le_bytes());
+        large.extend([0; 16]);
+        large.extend(b"PK\x06\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0");
+        assert_eq!(declared(&mut with_end(u16::MAX, &large)).expect("count"), 5_000_000);
+        let mut none = tempfile::tempfile().expect("file");
+        none.write_all(b"PK\x03\x04").expect("write");
+        assert_eq!(declared(&mut none).expect("count"), 0);
+        let refused =
+            extract(&mut with_end(7, &large), Path::new("/nowhere"), &Caps { entries: 6, ..Caps::default() });
+        assert!(matches!(refused, Err(ArchiveFault::Cap { what: "entries", cap: 6 })), "{refused:?}");
     }
 }
