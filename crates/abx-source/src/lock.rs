@@ -134,6 +134,22 @@ impl LockedKind {
 }
 
 impl LockedBase {
+    /// An image of a registry; a name that holds the digest itself is kept without it.
+    pub fn registry(name: &str, digest: &str) -> Self {
+        let image = name.strip_suffix(digest).and_then(|rest| rest.strip_suffix('@')).unwrap_or(name);
+        Self::Registry { image: image.to_owned(), digest: digest.to_owned() }
+    }
+
+    /// Whether it says what the image `name` is, which may hold the digest itself.
+    pub fn is_of(&self, name: &str) -> bool {
+        match self {
+            Self::Registry { digest, .. } => {
+                matches!(Self::registry(name, digest), Self::Registry { image, .. } if image == self.image())
+            }
+            Self::Archive(archive) => archive.image == name,
+        }
+    }
+
     /// The image's name, as a template or the user wrote it.
     pub fn image(&self) -> &str {
         match self {

@@ -55,8 +55,12 @@ impl Lock {
             BaseImage::Image { name, .. } => Some(name.as_str()),
             BaseImage::Stored { .. } | BaseImage::Vendored { .. } => None,
         };
-        let locked = self.base.as_ref().map(LockedBase::image);
-        if locked != found {
+        let is_same = match (&self.base, found) {
+            (Some(locked), Some(found)) => locked.is_of(found),
+            (locked, found) => locked.is_none() && found.is_none(),
+        };
+        if !is_same {
+            let locked = self.base.as_ref().map(LockedBase::image);
             let shown =
                 |name: Option<&str>| name.map_or_else(|| "none".to_owned(), |name| format!("`{name}`"));
             drift.push(Drift::new("the base image", shown(locked), shown(found)));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use abx_core::{Code, Fault, Snippet};
 use abx_reference::Reference;
 
-use super::{Drift, VERSION};
+use super::{Drift, VERSION, short};
 
 /// Why a lock cannot be used, or does not hold. Files are called as the user knows them.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum LockError {
     #[error("the base image moved on meanwhile: {drift}")]
     Moved { drift: Drift },
     /// A commit is what it is; a package that differs at the same commit has been tampered with, here or there.
-    #[error("`{reference}` at {commit} is not what {file} says: expected {locked}, found {found}")]
+    #[error("`{reference}` at {} is not what {file} says: expected {locked}, found {found}", short(.commit))]
     Digest { file: String, reference: String, commit: String, locked: String, found: String },
     /// Nobody's lock is overwritten by another template's.
     #[error("{file} is the lock of `{top}`, not of `{subject}`")]

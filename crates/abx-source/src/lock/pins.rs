@@ -32,7 +32,7 @@ impl Lock {
     /// What the image at the bottom is locked to.
     pub(crate) fn base_of(&self, base: &BaseImage) -> Option<&LockedBase> {
         let BaseImage::Image { name, .. } = base else { return None };
-        self.base.as_ref().filter(|locked| locked.image() == name)
+        self.base.as_ref().filter(|locked| locked.is_of(name))
     }
 
     /// Whether a tag of the official repository is the release that a built-in template is locked to.

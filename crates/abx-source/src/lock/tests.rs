@@ -288,6 +288,20 @@ fn drift_names_what_differs_and_stops_at_another_parent() {
 }
 
 #[test]
+fn a_base_is_held_whether_or_not_its_name_holds_the_digest() {
+    let base = LockedBase::registry(&format!("debian:12@{}", digest('b')), &digest('b'));
+    assert_eq!(Some(&base), lock().base.as_ref());
+    for (name, expected) in [
+        ("debian:12".to_owned(), true),
+        (format!("debian:12@{}", digest('b')), true),
+        (format!("debian:12@{}", digest('c')), false),
+        ("debian".to_owned(), false),
+    ] {
+        assert_eq!(base.is_of(&name), expected, "{name}");
+    }
+}
+
+#[test]
 fn another_content_at_the_same_commit_is_a_lie() {
     let mut templates = lock().templates;
     templates[1].digest = Some(digest('c'));

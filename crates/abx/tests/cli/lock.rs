@@ -288,6 +288,36 @@ fn what_does_not_resolve_leaves_the_lock_alone() {
 }
 
 #[test]
+fn an_image_that_a_reference_names_is_held_by_its_digest() {
+    let world = World::new();
+    let name = world.image_name();
+    world.write("on-image", &template("on-image", &format!("{{from: \"docker://{name}\"}}")));
+    world.success(&["lock", "./on-image"]);
+    let path = world.abx.home().join("on-image/template.lock");
+    let before = std::fs::read_to_string(&path).expect("the lock");
+    world.image("second");
+    std::fs::remove_dir_all(world.abx.home().join("state")).expect("another machine");
+    world.success(&["lock", "./on-image"]);
+    world.success(&["lock", "./on-image", "--frozen"]);
+    assert_eq!(std::fs::read_to_string(&path).expect("the lock"), before);
+    let outdated = world.json(&["outdated", "./on-image"]);
+    assert_eq!(outdated[0]["outdated"], true, "{outdated:#}");
+    let (table, _) = world.success(&["update", "./on-image"]);
+    assert_eq!(table.lines().count(), 2, "{table}");
+    assert_ne!(std::fs::read_to_string(&path).expect("the lock"), before);
+    let outdated = world.json(&["outdated", "./on-image"]);
+    assert_eq!(outdated[0]["outdated"], false, "{outdated:#}");
+    // The image itself.
+    let reference = format!("docker://{name}");
+    world.success(&["lock", &reference]);
+    let lock = std::fs::read_to_string(world.abx.home().join("template.lock")).expect("the lock");
+    assert!(lock.contains("kind = \"image\"\n\n[base]\n"), "{lock}");
+    world.success(&["resolve", &reference, "--frozen"]);
+    world.image("third");
+    world.success(&["lock", &reference, "--frozen"]);
+}
+
+#[test]
 fn several_at_a_time_leave_one_whole_lock() {
     let world = World::new();
     let start = || {

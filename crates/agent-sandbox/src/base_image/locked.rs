@@ -119,7 +119,7 @@ async fn instead(
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
     let found = named(context, store, name, options, progress).await?;
-    let locked = LockedBase::Registry { image: name.to_owned(), digest: digest.to_owned() };
+    let locked = LockedBase::registry(name, digest);
     note(locked.drift(&of(&found, name)), progress);
     Ok(found)
 }

@@ -30,7 +30,7 @@ pub(crate) async fn current(
         let platform = Platform::host();
         match abx_image::lookup(name, &platform, &context.registries(), progress).await {
             Ok(digest) => {
-                return Ok(LockedBase::Registry { image: name.to_owned(), digest: digest.to_string() });
+                return Ok(LockedBase::registry(name, &digest.to_string()));
             }
             Err(error) if error.is_unreachable() && release.is_some() => {
                 progress.event(Event::Note(format!("{name}: no registry within reach, so Debian's archive")));
@@ -59,9 +59,7 @@ pub(super) async fn surveyed(
 /// What an image of the store is.
 pub(super) fn of(image: &Image, name: &str) -> LockedBase {
     match &image.origin {
-        Origin::Registry { digest, .. } => {
-            LockedBase::Registry { image: name.to_owned(), digest: digest.clone() }
-        }
+        Origin::Registry { digest, .. } => LockedBase::registry(name, digest),
         Origin::Archive { release, date, packages } => {
             archive(name, release.clone(), date.clone(), packages.clone())
         }

@@ -158,8 +158,8 @@ async fn kept(
     progress: &dyn Progress,
 ) -> Result<Option<LockedBase>, Error> {
     let Some(locked) = &lineage.locked else { return Ok(None) };
-    // Offline nobody can say that there is something newer.
-    if options.offline {
+    // Under `frozen` that was looked at; offline nobody can say that there is something newer.
+    if options.frozen || options.offline {
         return Ok(Some(locked.clone()));
     }
     let drift = crate::base_image::drift(context, &context.store(), locked, options, progress).await?;
