@@ -5,6 +5,7 @@
 //! directory. Device nodes are left out with a note: a sandbox has a `/dev` of its own. Memory grows with the
 //! number of directories only, for their times are set last.
 
+mod ahead;
 mod compression;
 mod fault;
 mod node;
@@ -12,13 +13,14 @@ mod path;
 mod tree;
 mod xattr;
 
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
+use std::panic::resume_unwind;
 use std::path::Path;
 
-use crate::digest::Hashing;
 use crate::tarball::{Entry, Kind, Reader};
 use crate::{Digest, ImageError};
 
+use ahead::Ahead;
 pub use fault::LayerFault;
 use path::{Name, Whiteout};
 use tree::Tree;
@@ -42,10 +44,21 @@ pub struct Unpacked {
 
 /// Unpacks `stream` (plain, gzip or zstd, told by its first bytes) into the directory `into`, which should be
 /// empty. On an error the directory holds a part: throw it away. Blocks; needs root for owners and whiteouts.
-pub fn unpack(stream: impl Read, into: &Path) -> Result<Unpacked, ImageError> {
+pub fn unpack(stream: impl Read + Send, into: &Path) -> Result<Unpacked, ImageError> {
+    let (sender, plain) = ahead::ends();
+    std::thread::scope(|scope| {
+        let decompressing = scope.spawn(move || ahead::run(stream, &sender));
+        let filled = fill(plain, into);
+        let (diff_id, bytes) = decompressing.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let (entries, notes) = filled?;
+        Ok(Unpacked { diff_id, entries, bytes, notes })
+    })
+}
+
+/// Applies the members of a plain archive, and reads it to its very end. Returns their number and the notes.
+fn fill(plain: Ahead, into: &Path) -> Result<(u64, Vec<String>), ImageError> {
     let unreadable = |source| ImageError::Layer { entry: String::new(), source: LayerFault::Tar(source) };
-    let plain = compression::decompress(stream).map_err(|error| unreadable(error.into()))?;
-    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, Hashing::new(plain)));
+    let mut reader = Reader::new(plain);
     let mut layer = Layer { tree: Tree::open(into)?, notes: Vec::new(), left_out: 0 };
     let mut entries = 0;
     while let Some(entry) = reader.next_entry().map_err(unreadable)? {
@@ -57,8 +70,7 @@ pub fn unpack(stream: impl Read, into: &Path) -> Result<Unpacked, ImageError> {
     // The digest covers what follows the end mark; reading on also checks the compression's own checksum.
     let mut rest = reader.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(|error| unreadable(error.into()))?;
-    let (_, diff_id, bytes) = rest.into_inner().finish();
-    Ok(Unpacked { diff_id, entries, bytes, notes: layer.into_notes() })
+    Ok((entries, layer.into_notes()))
 }
 
 struct Layer {

@@ -11,7 +11,7 @@ use crate::{Digest, ImageError, LayerFault, unpack};
 
 /// Unpacks a blob; what is in `into` counts only where this succeeds. Returns what was left out.
 pub(super) fn unpack_blob(
-    stream: impl Read,
+    stream: impl Read + Send,
     blob: &Descriptor,
     diff_id: &Digest,
     into: &Path,

@@ -169,7 +169,8 @@ fn unpack_checked(
 ) -> Result<Unpacked, ImageError> {
     let begin = partial.as_ref().and_then(|partial| partial.reader().ok());
     let arriving = Arriving { receiver, chunk: Bytes::new(), partial };
-    let begin: Box<dyn Read> = begin.map_or_else(|| Box::new(io::empty()) as _, |begin| Box::new(begin) as _);
+    let begin: Box<dyn Read + Send> =
+        begin.map_or_else(|| Box::new(io::empty()) as _, |begin| Box::new(begin) as _);
     let mut stream = Hashing::new(begin.chain(arriving));
     let unpacked = unpack(&mut stream, &staged.fs());
     if !matches!(&unpacked, Ok(_) | Err(ImageError::Layer { source: LayerFault::Tar(_), .. })) {

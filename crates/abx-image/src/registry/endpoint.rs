@@ -248,10 +248,14 @@ impl Endpoint {
         ImageError::Transfer { subject: what.to_owned(), host: self.host.clone(), source }
     }
 
-    /// What an address of this repository stands for, without what may be secret in it.
+    /// What an address of this repository stands for, without what may be secret in it: `team/app:tag`.
     fn named(&self, url: &Url) -> String {
         let path = url.path().strip_prefix(self.base.path()).unwrap_or_default();
-        format!("{}/{path}", self.repository)
+        match path.strip_prefix("manifests/") {
+            Some(digest) if digest.contains(':') => format!("{}@{digest}", self.repository),
+            Some(tag) => format!("{}:{tag}", self.repository),
+            None => format!("{}/{path}", self.repository),
+        }
     }
 
     /// No answer at all, or none in time.

@@ -50,7 +50,7 @@ pub async fn digest(name: &RegistryName, settings: &RegistrySettings) -> Result<
     let endpoint = Endpoint::for_pull(&client(settings)?, name, settings)?;
     let path = format!("manifests/{}", name.wanted());
     let Some(headers) = endpoint.head(&path, oci::MANIFESTS).await? else {
-        let (host, subject) = (endpoint.host().to_owned(), format!("{}/{path}", name.repository()));
+        let (host, subject) = (endpoint.host().to_owned(), name.to_string());
         return Err(ImageError::NotFound { host, subject });
     };
     let named = headers.get("docker-content-digest").and_then(|value| value.to_str().ok());

@@ -18,8 +18,8 @@ use crate::{Digest, ImageError, ImageStore, LayerId, PackOptions, pack};
 /// What is sent at a time. A blob that is smaller goes in one piece.
 const CHUNK: usize = 8 << 20;
 
-/// Much better than the fastest, and as fast as a network is.
-pub(crate) const LEVEL: u32 = 4;
+/// What the next levels save in size costs more time than they save on the way.
+const LEVEL: u32 = 3;
 
 /// A layer that is in the repository now.
 pub(super) struct Sent {
