@@ -6,7 +6,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use abx_core::fs::sweep_staging;
 use abx_core::{Home, Silent};
 use abx_source::{GithubSettings, SourceContext, fetch};
 use abx_test::github::{LoopbackGithub, Trick};
@@ -28,7 +27,7 @@ const SEED: u64 = 2026;
 fn everybody_who_lives_has_the_one_entry_that_is_there() {
     if let Ok(task) = std::env::var(TASK) {
         let (home, api) = task.rsplit_once(' ').expect("a task");
-        return fetch_at_once(home, api);
+        return fetch_at_once("o/r", home, api);
     }
     let dir = tempfile::tempdir().expect("tempdir");
     let home = Home::new(dir.path().join("home"));
@@ -55,12 +54,13 @@ fn everybody_who_lives_has_the_one_entry_that_is_there() {
     assert!((1..=1 + VICTIMS).contains(&asked), "{asked} downloads, though only {VICTIMS} were killed");
     let commits = github.asked("/commits/").len();
     assert!((1..=1 + VICTIMS).contains(&commits), "{commits} questions");
-    // Half-made entries of the killed are known as such, and go with the first who looks for them.
-    sweep_staging(&home.store("staging")).expect("swept");
+    // What the killed have left half-made goes with the next one who fetches.
+    github.put("p/q", "HEAD", COMMIT, &[("template.yaml", TEMPLATE)]);
+    fetch_at_once("p/q", home.root().to_str().expect("text"), &github.url());
     assert_eq!(std::fs::read_dir(home.store("staging")).expect("staging").count(), 0);
     let walk = walkdir::WalkDir::new(home.store("packages")).into_iter().flatten();
     let marks: Vec<_> = walk.filter(|entry| entry.file_name() == "package.json").collect();
-    assert_eq!(marks.len(), 1);
+    assert_eq!(marks.len(), 2, "one of each repository");
     let tree = home.templates().join("o/r/default");
     for (name, content) in &files {
         assert!(std::fs::read_to_string(tree.join(name)).is_ok_and(|found| found == *content), "{name}");
@@ -99,15 +99,16 @@ fn start(home: &Home, github: &LoopbackGithub) -> Child {
 }
 
 /// What one process of the crowd does.
-fn fetch_at_once(home: &str, api: &str) {
+fn fetch_at_once(reference: &str, home: &str, api: &str) {
     let settings = GithubSettings { api: api.to_owned(), ..GithubSettings::default() };
     let context = SourceContext::new(Home::new(home), home.into(), None);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let tasks: Vec<_> = (0..AT_ONCE)
             .map(|_| {
-                let (context, settings) = (context.clone(), settings.clone());
-                tokio::spawn(async move { fetch("o/r", &context, &settings, &Silent).await.map(drop) })
+                let (reference, context, settings) =
+                    (reference.to_owned(), context.clone(), settings.clone());
+                tokio::spawn(async move { fetch(&reference, &context, &settings, &Silent).await.map(drop) })
             })
             .collect();
         for task in tasks {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abx_core::Home;
-use abx_core::fs::{Staging, touch, write_atomic};
+use abx_core::fs::{Staging, sweep_staging, touch, write_atomic};
 use abx_reference::Github;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::{Deserialize, Serialize};
@@ -160,9 +160,11 @@ impl Cache {
         self.home.store("packages").join(&self.host).join(&self.repository).join(commit)
     }
 
-    /// A place to prepare an entry in.
+    /// A place to prepare an entry in. What killed processes have left there goes first.
     pub(super) fn staging(&self) -> Result<Staging, GithubError> {
         let parent = self.home.store("staging");
+        // Whatever is in the way of that will be told by who needs the room.
+        let _ = sweep_staging(&parent);
         Staging::new(&parent).map_err(GithubError::io("write below", &parent))
     }
 
