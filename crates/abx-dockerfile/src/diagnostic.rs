@@ -151,8 +151,9 @@ impl<'s> Findings<'s> {
         self.faults.len() >= REPORTED
     }
 
-    /// The warnings, or every fault.
-    pub(crate) fn finish(self) -> Result<Vec<Diagnostic>, Invalid> {
+    /// The warnings in the order of the file's lines, or every fault.
+    pub(crate) fn finish(mut self) -> Result<Vec<Diagnostic>, Invalid> {
+        self.warnings.sort_by_key(|warning| (warning.snippet.line, warning.snippet.column));
         match Invalid::new(self.faults) {
             Some(invalid) => Err(invalid),
             None => Ok(self.warnings),

@@ -15,6 +15,17 @@ pub struct Instruction {
     pub action: Action,
 }
 
+impl Instruction {
+    /// The names of the stages and images it takes files from, as written.
+    pub fn origins(&self) -> Vec<&Word> {
+        match &self.action {
+            Action::Copy(copy) => copy.from.iter().collect(),
+            Action::Run(run) => run.mounts.iter().filter_map(|mount| mount.kind.origin()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// What an instruction asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -138,6 +149,16 @@ pub enum MountKind {
         uid: u32,
         gid: u32,
     },
+}
+
+impl MountKind {
+    /// The stage or image whose files are mounted.
+    fn origin(&self) -> Option<&Word> {
+        match self {
+            Self::Bind { from, .. } | Self::Cache { from, .. } => from.as_ref(),
+            Self::Tmpfs { .. } | Self::Secret { .. } => None,
+        }
+    }
 }
 
 /// Who may use a cache at the same time.

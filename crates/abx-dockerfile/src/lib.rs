@@ -14,7 +14,7 @@
 //! ```
 //!
 //! In reading order: [`mod@parse`] (the stages), [`instruction`] (the model), [`source`] (text and places),
-//! [`syntax`], `read`, [`mod@expand`] (words), [`inputs`], [`globals`], [`graph`], [`scope`], [`ignore`] and [`glob`] for
+//! [`syntax`], `read`, `lint`, [`mod@expand`] (words), [`inputs`], [`globals`], [`graph`], [`scope`], [`ignore`] and [`glob`] for
 //! `.dockerignore` and patterns, [`problem`] (all that can be wrong), [`diagnostic`], [`limits`].
 //!
 //! The behaviour is that of docker's BuildKit. Where BuildKit ignores something (text after an array of
@@ -32,6 +32,7 @@ pub mod ignore;
 pub mod inputs;
 pub mod instruction;
 pub mod limits;
+mod lint;
 mod near;
 pub mod parse;
 pub mod problem;

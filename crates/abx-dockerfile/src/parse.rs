@@ -1,10 +1,9 @@
 //! Text → [`Dockerfile`].
 
-use std::collections::HashMap;
-
 use crate::diagnostic::{Diagnostic, Findings, Invalid};
 use crate::instruction::{Action, Argument, From, Instruction};
 use crate::limits::FILE_BYTES;
+use crate::lint;
 use crate::problem::Problem;
 use crate::read::{Reader, from, instruction};
 use crate::source::{Source, Span};
@@ -60,6 +59,7 @@ pub fn parse(text: &str, file: &str) -> Result<Dockerfile, Invalid> {
         check_frontend(frontend, &mut findings);
     }
     let (arguments, stages) = stages(tree, &mut findings);
+    lint::stage_names(&stages, &mut findings);
     let warnings = findings.finish()?;
     Ok(Dockerfile { source, escape, arguments, stages, warnings })
 }
@@ -137,7 +137,6 @@ fn stages(tree: Tree, findings: &mut Findings<'_>) -> (Vec<Argument>, Vec<Stage>
     let mut stages: Vec<Stage> = Vec::new();
     let mut has_from = false;
     let mut last = Span::default();
-    let mut names: HashMap<String, usize> = HashMap::new();
     for node in tree.nodes {
         if reader.findings.is_full() {
             break;
@@ -146,10 +145,7 @@ fn stages(tree: Tree, findings: &mut Findings<'_>) -> (Vec<Argument>, Vec<Stage>
         match (node.keyword, stages.last_mut()) {
             (Keyword::From, _) => {
                 has_from = true;
-                if let Some(stage) = stage(&node, &mut reader) {
-                    note_name(&stage, &mut names, &mut reader);
-                    stages.push(stage);
-                }
+                stages.extend(stage(&node, &mut reader));
             }
             (_, Some(stage)) => stage.instructions.extend(instruction(node, &mut reader)),
             // What follows a FROM that is at fault is read for its own faults.
@@ -166,15 +162,6 @@ fn stages(tree: Tree, findings: &mut Findings<'_>) -> (Vec<Argument>, Vec<Stage>
         reader.fault(Problem::NoStage, last);
     }
     (arguments, stages)
-}
-
-/// A name that is given twice is most likely a slip.
-fn note_name(stage: &Stage, names: &mut HashMap<String, usize>, reader: &mut Reader<'_, '_>) {
-    let Some(name) = &stage.from.name else { return };
-    let line = reader.findings.source().line_at(name.span.start);
-    if let Some(line) = names.insert(name.text.clone(), line) {
-        reader.findings.warn(Problem::StageTwice { name: name.text.clone(), line }, name.span);
-    }
 }
 
 fn before_from(node: Node, reader: &mut Reader<'_, '_>) {

@@ -117,6 +117,8 @@ pub enum Problem {
     // Questionable, but no reason to stop.
     #[error("a blank line within a continued instruction")]
     EmptyContinuation,
+    #[error("`{name}` is no stage of this file, so it means an image")]
+    AlmostStage { name: String, near: String },
     #[error("`{text}` names a port of the host, which an image cannot")]
     HostPort { text: String },
     #[error("this looks like an array, but is none, so the shell gets it as it stands")]
@@ -170,6 +172,7 @@ impl Problem {
             Self::Target { known, .. } => Some(format!("the stages are `{}`", known.join("`, `"))),
             Self::Expand(error) => error.hints().into_iter().next(),
             Self::EmptyContinuation => Some("remove the blank line, or the `\\` before it".into()),
+            Self::AlmostStage { near, .. } => Some(format!("did you mean the stage `{near}`?")),
             Self::HostPort { .. } => Some(
                 "name the port inside alone; which port of the host leads to it is said at create".into(),
             ),

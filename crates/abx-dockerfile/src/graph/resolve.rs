@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{Link, Origin};
 use crate::diagnostic::{Findings, Invalid};
 use crate::globals::Globals;
-use crate::instruction::{Action, Instruction, MountKind};
+use crate::instruction::Instruction;
 use crate::limits::TIES;
 use crate::parse::{Dockerfile, Stage};
 use crate::problem::Problem;
@@ -54,8 +54,11 @@ fn image(name: &str) -> Origin {
 pub(super) fn links(dockerfile: &Dockerfile, globals: &Globals, names: &Names) -> Result<Vec<Link>, Invalid> {
     let mut findings = Findings::new(&dockerfile.source);
     let mut earlier = Names::default();
-    let triggers: Vec<Vec<&Word>> =
-        dockerfile.stages.iter().map(|stage| stage.triggers().flat_map(origins).collect()).collect();
+    let triggers: Vec<Vec<&Word>> = dockerfile
+        .stages
+        .iter()
+        .map(|stage| stage.triggers().flat_map(Instruction::origins).collect())
+        .collect();
     let mut links = Vec::new();
     let mut cost = 0;
     let mut ties = 0;
@@ -68,7 +71,7 @@ pub(super) fn links(dockerfile: &Dockerfile, globals: &Globals, names: &Names) -
             Origin::Stage(base) => triggers.get(base).map_or(&[], |words| words),
             _ => &[],
         };
-        let own: Vec<&Word> = stage.instructions.iter().flat_map(origins).collect();
+        let own: Vec<&Word> = stage.instructions.iter().flat_map(Instruction::origins).collect();
         ties += inherited.len() + own.len();
         if ties > TIES {
             findings.fault(Problem::TooManyTies, stage.from.span);
@@ -131,21 +134,4 @@ fn tie<'a>(
         }
     }
     link.after = after.into_iter().collect();
-}
-
-/// The names an instruction takes files from.
-fn origins(instruction: &Instruction) -> Vec<&Word> {
-    match &instruction.action {
-        Action::Copy(copy) => copy.from.iter().collect(),
-        Action::Run(run) => {
-            let kinds = run.mounts.iter().map(|mount| &mount.kind);
-            kinds
-                .filter_map(|kind| match kind {
-                    MountKind::Bind { from, .. } | MountKind::Cache { from, .. } => from.as_ref(),
-                    MountKind::Tmpfs { .. } | MountKind::Secret { .. } => None,
-                })
-                .collect()
-        }
-        _ => Vec::new(),
-    }
 }

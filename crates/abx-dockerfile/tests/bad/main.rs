@@ -119,6 +119,19 @@ fn what_is_questionable_is_a_warning() {
 }
 
 #[test]
+fn an_image_called_almost_as_a_stage_is_questionable() {
+    let text = "FROM a AS builder\nFROM b\nCOPY --from=biulder x /\nCOPY --from=BUILDER x /\nCOPY --from=nginx x /\n\
+                RUN --mount=from=biulder:1,target=/y z\n";
+    let warnings: Vec<_> = parse(text, "Dockerfile").unwrap().warnings.iter().map(shown).collect();
+    assert_eq!(
+        warnings,
+        [
+            "3:13+7 `biulder` is no stage of this file, so it means an image; did you mean the stage `builder`?"
+        ]
+    );
+}
+
+#[test]
 fn faults_are_counted_no_further_than_a_hundred() {
     let text = "NOPE\n".repeat(5000);
     assert_eq!(faults(&text).len(), 100);
