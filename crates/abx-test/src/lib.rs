@@ -2,11 +2,13 @@
 //!
 //! [`TestContext`] runs the built program with a home of its own and ends what it has started, [`LiveSandbox`] is a
 //! sandbox for the length of a test, [`Terminal`] a terminal with the program in its foreground, [`registry`] a
-//! container registry that can lie, [`docker_registry`] one that is real, [`github`] a GitHub that can (to the byte with a [`wire::Wire`]), [`index`] the host of a template index.
+//! container registry that can lie, [`docker_registry`] one that is real, [`github`] a GitHub that can (to the byte with a [`wire::Wire`]), [`index`] the host of a template index;
+//! [`canary`] looks for a secret where it must not be.
 //!
 //! **Architecture Invariant:** nothing but tests depends on this crate; so it may panic, and its panics say what the
 //! program did.
 
+pub mod canary;
 mod context;
 pub mod docker_registry;
 pub mod github;

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use abx_source::GithubError;
+use abx_source::{CatalogError, GithubError, SourceError};
 
 use crate::Error;
 
@@ -37,12 +37,25 @@ impl Error {
             GithubError::TokenMalformed => Some(TokenWanted::Malformed),
             _ => None,
         };
-        self.github().and_then(wanted)
+        match self.source_error() {
+            Some(SourceError::Catalog(CatalogError::Limit { host, wants_token: true, .. })) => {
+                Some(TokenWanted::Limit { host: host.clone() })
+            }
+            _ => self.github().and_then(wanted),
+        }
     }
 
     /// Whether it is GitHub, or the way there, that failed.
     pub fn is_of_github(&self) -> bool {
         self.github().is_some()
+    }
+
+    /// What failed before there was a package.
+    fn source_error(&self) -> Option<&SourceError> {
+        match self {
+            Self::Source(error) => Some(error),
+            _ => None,
+        }
     }
 
     /// The failure of GitHub somewhere below.
@@ -74,7 +87,6 @@ pub fn token_page(api: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use abx_source::SourceError;
 
     #[test]
     fn only_what_a_token_mends_asks_for_one() {
@@ -97,6 +109,10 @@ mod tests {
             assert!(error.is_of_github());
         }
         assert_eq!(Error::NoHome.wants_token(), None);
+        for (wants_token, expected) in [(true, Some(TokenWanted::Limit { host: host() })), (false, None)] {
+            let error = SourceError::from(CatalogError::Limit { host: host(), reset: None, wants_token });
+            assert_eq!(Error::from(error).wants_token(), expected);
+        }
     }
 
     #[test]

@@ -4,12 +4,14 @@
 //! root, image and network.
 
 mod cache;
+mod canary;
 mod catalog;
 mod command_line;
 mod config;
 mod explain;
 mod foreground;
 mod github;
+mod info;
 mod local_archive;
 mod lock;
 mod migrate;

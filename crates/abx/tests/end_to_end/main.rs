@@ -7,6 +7,7 @@ mod bad_input;
 mod build;
 mod built_in;
 mod cache;
+mod canary;
 mod catalog;
 mod create;
 mod doctor;
