@@ -92,16 +92,11 @@ impl Api {
         // Is it the repository that is missing, or the name?
         let about = self.get(&self.address(reference, &[]), JSON, None).await?;
         let about = self.json(self.accept(reference, about).await?).await?;
-        let no_ref = |name: &str| GithubError::NoRef {
-            repository: repository(reference),
-            name: name.to_owned(),
-            instead: None,
-        };
         if let Some(name) = name {
-            return Err(no_ref(name));
+            return Err(no_ref(reference, name));
         }
         let branch = about["default_branch"].as_str().unwrap_or("HEAD");
-        self.commit_if_any(reference, branch, None).await?.ok_or_else(|| no_ref(branch))
+        self.commit_if_any(reference, branch, None).await?.ok_or_else(|| no_ref(reference, branch))
     }
 
     /// The commit that `name` stands for; `None` where there is no such name, or no such repository.
@@ -272,6 +267,10 @@ impl Api {
     fn senseless(&self, reason: &str) -> GithubError {
         GithubError::Answer { host: self.host(), reason: reason.to_owned() }
     }
+}
+
+fn no_ref(reference: &Github, name: &str) -> GithubError {
+    GithubError::NoRef { repository: repository(reference), name: name.to_owned(), instead: None }
 }
 
 /// No answer, none in time, or one that broke off. Addresses may be signed, and are not shown.

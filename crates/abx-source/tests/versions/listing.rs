@@ -22,6 +22,15 @@ async fn a_thousand_tags_cost_two_requests_and_one_when_nothing_has_changed() {
 }
 
 #[tokio::test]
+async fn a_tag_that_is_gone_before_its_commit_is_known_is_no_ref() {
+    let world = World::with_a_thousand(true);
+    world.github.play("/git/tags/", Trick::Refuse(404, vec![], "Not Found"), 1);
+    let picture = world.picture("o/r@^1", &world.settings()).await;
+    assert_eq!(picture, "E2001 `o/r` has no branch, tag or commit `v1.99.9`");
+    assert_eq!(world.picture("o/r@^1", &world.settings()).await, "*v1.99.9 2");
+}
+
+#[tokio::test]
 async fn a_server_without_the_question_for_all_is_asked_for_its_pages() {
     let world = World::with_a_thousand(true);
     world.github.play("/matching-refs/", Trick::Refuse(404, vec![], "Not Found"), usize::MAX);

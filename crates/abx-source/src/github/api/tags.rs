@@ -10,7 +10,7 @@ use abx_reference::Github;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
-use super::{Api, JSON, header, shown_host};
+use super::{Api, JSON, header, no_ref, shown_host};
 use crate::github::cache::is_commit;
 use crate::github::tags::{Asked, Tag, TagList};
 use crate::github::{GithubError, now, repository};
@@ -77,6 +77,10 @@ impl Api {
                 return Ok(tag.sha);
             }
             let response = self.get(&self.address(reference, &["git", "tags", &tag.sha]), JSON, None).await?;
+            if response.status() == StatusCode::NOT_FOUND {
+                // It was moved or deleted since the list was made.
+                return Err(no_ref(reference, &tag.name));
+            }
             let about = self.json(self.accept(reference, response).await?).await?;
             let target = target(&tag.name, &about["object"]);
             tag = target.ok_or_else(|| self.senseless("a tag leads to no commit"))?;
