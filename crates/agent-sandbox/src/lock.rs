@@ -7,26 +7,20 @@ use abx_source::{BaseImage, GithubSettings, Lineage, LockError, SourceContext};
 
 use crate::{Context, Error, FetchOptions};
 
-/// Where references are looked up, with the lock that holds for this one. Of a repository with a lock of its own, that
-/// takes fetching it.
+/// Where references are looked up, with the lock that holds for this one.
 pub(crate) async fn hold(
     context: &Context,
     reference: &str,
     settings: &GithubSettings,
     progress: &dyn Progress,
 ) -> Result<SourceContext, Error> {
-    let mut source = context.source();
+    let source = context.source();
     // Resolving tells what is wrong with it.
     let Ok(parsed) = Reference::parse(reference) else { return Ok(source) };
-    source.lock = find::of_reference(&parsed, &source)?;
-    if let Some(found) = &source.lock {
+    let source = find::hold(&parsed, &source, settings, progress).await?;
+    if let Some(found) = source.lock.as_ref().filter(|found| found.is_apart) {
         // Nobody would look for it there.
         progress.event(Event::Note(format!("{} holds for {reference}", found.file)));
-    } else {
-        source = abx_source::fetch_leaf(&parsed, &source, settings, progress).await?;
-        if let Ok(Some(package)) = abx_source::leaf(&parsed, &source) {
-            source.lock = find::of_package(&package)?;
-        }
     }
     Ok(source)
 }

@@ -7,10 +7,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use abx_core::Progress;
 use abx_reference::Reference;
 
 use super::{FILE, HERE, Lock, LockError};
-use crate::{Package, PackageRoot, SourceContext};
+use crate::{GithubSettings, Package, PackageRoot, SourceContext, SourceError, fetch_leaf, leaf};
 
 /// A list of packages has some thousand lines.
 const BYTES: u64 = 4 << 20;
@@ -42,6 +43,29 @@ pub struct LockPlace {
     pub display: String,
     /// How the template itself is called in it.
     pub top: String,
+}
+
+/// Where to look, with the lock that holds for a reference. Of a repository or an archive with a lock of its own, that
+/// takes having it.
+///
+/// # Errors
+/// The lock that is there cannot be used; what the reference names is not to be had.
+pub async fn hold(
+    reference: &Reference,
+    context: &SourceContext,
+    settings: &GithubSettings,
+    progress: &dyn Progress,
+) -> Result<SourceContext, SourceError> {
+    let lock = of_reference(reference, context)?;
+    if lock.is_some() {
+        return Ok(SourceContext { lock, ..context.clone() });
+    }
+    let mut context = fetch_leaf(reference, context, settings, progress).await?;
+    // Resolving tells what is wrong with the package.
+    if let Ok(Some(package)) = leaf(reference, &context) {
+        context.lock = of_package(&package)?;
+    }
+    Ok(context)
 }
 
 /// The lock of the working directory for a reference that is no directory.

@@ -222,7 +222,8 @@ fn place(text: &str, file: &str, span: Range<usize>) -> Snippet {
     let before = &text[..start];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let source = text[line_start..].lines().next().unwrap_or_default();
-    let column = text[line_start..start].chars().count();
+    // The end of a line may be two letters that are not shown.
+    let column = text[line_start..start].chars().count().min(source.chars().count());
     let rest = source.chars().count().saturating_sub(column);
     let marked = text.get(start..span.end.min(text.len())).map_or(1, |marked| marked.chars().count());
     Snippet {

@@ -31,7 +31,8 @@ fn a_sandbox_is_made_of_the_commit_that_was_locked() {
     on_github(&["template", "lock", &child]).success();
     put(TWO, "two\n");
     let create = |words: &[&str]| {
-        let words = [&["create", "--rm", "--network", "none"], words, &[&child, "--", "cat", "word"]].concat();
+        let words =
+            [&["create", "--rm", "--network", "none"], words, &[&child, "--", "cat", "word"]].concat();
         on_github(&words)
     };
     assert_eq!(create(&["--frozen", "--no-cache"]).success(), "one\n");
@@ -90,8 +91,7 @@ fn an_archive_that_has_moved_on_is_told_and_under_frozen_a_fault() {
     let line = lock.lines().find(|line| line.starts_with("  \"adduser=")).expect("a package");
     std::fs::write(&path, lock.replace(line, "  \"adduser=0.1\",")).expect("write");
     let drift = "`debian:bookworm-slim`: locked archive of";
-    let stderr =
-        abx.run(&["template", "build", &template, "--frozen", "--offline"]).failure(1, "E2008");
+    let stderr = abx.run(&["template", "build", &template, "--frozen", "--offline"]).failure(1, "E2008");
     assert!(stderr.contains(drift) && stderr.contains("adduser 0.1 → "), "{stderr}");
     let ran = abx.run(&["template", "build", &template, "--offline"]);
     assert!(ran.stderr.contains(drift) && ran.stderr.contains("adduser 0.1 → "), "{ran:#?}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use abx_core::fs::write_atomic;
+use abx_core::fs::write_durable;
 use abx_core::{Event, Progress};
 use abx_reference::Reference;
 use abx_source::lock::find::{self, FoundLock, LockPlace};
@@ -95,7 +95,7 @@ pub async fn lock(
     let written = !is_same && !request.dry_run && !options.frozen;
     if written {
         let text = lock.to_string();
-        write_atomic(&place.path, text.as_bytes()).map_err(LockError::io("write", &place.path))?;
+        write_durable(&place.path, text.as_bytes()).map_err(LockError::io("write", &place.path))?;
     }
     Ok(Locked { file: place.display, written, templates: lock.templates.len(), changes })
 }

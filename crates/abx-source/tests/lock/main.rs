@@ -1,0 +1,6 @@
+//! What a lock holds in place.
+
+mod held;
+mod named;
+mod places;
+mod world;
