@@ -8,7 +8,7 @@
 //!     pins/<host>/<owner>/<repo>/    which commit a branch or tag stood for, and when; all tags
 //!     index/<digest>.json            the last copy of a template index, by the digest of its address
 //!     archives/<sha256>/             unpacked archives of this machine; `archive.json` is written last
-//!     layers/<id>/{fs/,layer.json}   unpacked layers; `layer.json` is written last
+//!     layers/<id>/{fs/,layer.json,size}  unpacked layers; `layer.json` is written last, `size` when asked for
 //!     synced                         which layers no power cut can take any more (see abx-image)
 //!     images/<id>.json               images by the digest of their layers and configuration
 //!     plans/<digest>                 the image that layers and configuration of a plan have come to

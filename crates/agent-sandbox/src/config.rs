@@ -16,10 +16,11 @@ use crate::settings::{Settings, SettingsError, document};
 const STARS: &str = "****";
 
 /// Where settings are and what goes before them.
+#[derive(Clone, Debug)]
 pub struct Config {
     user_home: Option<PathBuf>,
     cwd: Option<PathBuf>,
-    variable: Box<dyn Fn(&str) -> Option<String>>,
+    variable: fn(&str) -> Option<String>,
 }
 
 /// A setting and what it is now.
@@ -70,12 +71,6 @@ pub struct Changed {
     pub notes: Vec<String>,
 }
 
-impl std::fmt::Debug for Config {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config").field("user_home", &self.user_home).finish_non_exhaustive()
-    }
-}
-
 /// The secret of this name, which is not to be given where others can read it.
 pub fn secret(name: &str) -> Option<&'static SecretKey> {
     secrets::secret(name)
@@ -86,7 +81,7 @@ impl Config {
     pub fn from_env() -> Self {
         let user_home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        Self { user_home, cwd: std::env::current_dir().ok(), variable: Box::new(variable) }
+        Self { user_home, cwd: std::env::current_dir().ok(), variable }
     }
 
     /// Every setting and what it is, then every secret.
@@ -215,13 +210,13 @@ impl Config {
     }
 
     fn changed(&self, named: &Named, file: PathBuf, was_set: bool) -> Changed {
-        let overridden_by = named.key.variable_set(&*self.variable).map(|(variable, _)| variable);
+        let overridden_by = named.key.variable_set(&self.variable).map(|(variable, _)| variable);
         Changed { key: named.to_string(), file, was_set, overridden_by, notes: Vec::new() }
     }
 
     fn now(&self) -> Result<Now, SettingsError> {
         let file = self.user_home.as_ref().map(|home| home.join(folder::NAME).join(folder::CONFIG));
-        let settings = Settings::load(file.as_deref(), &*self.variable)?;
+        let settings = Settings::load(file.as_deref(), &self.variable)?;
         let text = file.as_deref().map(document::read).transpose()?.flatten();
         let said = match (&text, &file) {
             (Some(text), Some(file)) => document::apply(text, file, &mut Settings::default())?,
@@ -232,7 +227,7 @@ impl Config {
 
     fn entry(&self, named: &Named, now: &Now) -> Entry {
         let in_file = now.said.iter().any(|said| said.to_string() == named.to_string());
-        let (source, origin) = match named.key.variable_set(&*self.variable) {
+        let (source, origin) = match named.key.variable_set(&self.variable) {
             Some((variable, _)) => (Source::Environment, Some(variable)),
             None if in_file => (Source::File, now.file.as_ref().map(|file| file.display().to_string())),
             None => (Source::Default, None),

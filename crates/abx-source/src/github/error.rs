@@ -129,7 +129,7 @@ impl Fault for GithubError {
             }
             Self::Client(error) => error.hints(),
             Self::TokenRefused { .. } => {
-                vec!["it may have expired or been revoked: make a new one and set GITHUB_TOKEN".into()]
+                vec!["it may have expired or been revoked: make a new one, and set GITHUB_TOKEN or `abx config set github_token`".into()]
             }
             Self::TokenMalformed => vec!["copy it again, without quotes and line breaks".into()],
             Self::TokenWanted { .. } => vec![SET_TOKEN.into()],
@@ -194,7 +194,7 @@ impl Fault for GithubError {
     }
 }
 
-const SET_TOKEN: &str = "set GITHUB_TOKEN, or `github_token` in ~/.abx/.env";
+const SET_TOKEN: &str = "set GITHUB_TOKEN, or store one with `abx config set github_token`";
 const ONLINE: &str = "run once without --offline";
 const OFFLINE: &str = "`--offline` uses what was fetched before";
 

@@ -63,6 +63,19 @@ fn a_token_is_asked_for_behind_stars_tried_and_stored() {
 }
 
 #[test]
+fn the_repository_of_a_parent_may_be_the_private_one() {
+    let (abx, github) = private();
+    let child = "version: \"1\"\nmetadata: {name: child}\nbase: {from: \"o/r//t\"}\n";
+    github.put("p/public", "HEAD", COMMIT, &[("template.yaml", child)]);
+    let mut terminal = start(&abx, &github, &["template", "validate", "p/public"], &[]);
+    let said = answer(&mut terminal, &format!("{TOKEN}\r"));
+    assert!(said.contains("shows no `o/r` without a token"), "{said}");
+    terminal.expect("child 0.0.0 is valid");
+    terminal.expect("stored the token in");
+    assert_eq!(terminal.wait(), Some(0));
+}
+
+#[test]
 fn a_wrong_token_is_tried_once_and_not_kept() {
     let (abx, github) = private();
     let mut terminal = start(&abx, &github, RESOLVE, &[]);
