@@ -1,10 +1,11 @@
 //! Templates of a catalog and of the official repository, installed and inherited from.
 
+use abx_test::docker_registry::DockerRegistry;
 use abx_test::github::LoopbackGithub;
 use abx_test::index::LoopbackIndex;
 use abx_test::{Ran, TestContext, run};
 
-use super::with_python;
+use super::{empty, with_debian, with_python};
 
 const ONE: &str = "1111111111111111111111111111111111111111";
 const TWO: &str = "2222222222222222222222222222222222222222";
@@ -115,4 +116,24 @@ fn a_circle_through_a_catalog_is_drawn_where_it_begins() {
         ran.stderr.contains("error[E2007]: ") && ran.stderr.contains("o/one → o/two → o/one"),
         "{ran:#?}"
     );
+}
+
+#[test]
+fn an_image_of_a_registry_is_installed_by_pulling_it() {
+    let Some(registry) = DockerRegistry::start() else { return };
+    let Some(abx) = with_debian() else { return };
+    let rest =
+        "  version: \"1.2.0\"\nbase:\n  image: debian:bookworm-slim\nbuild:\n  run: [echo shop > /shop]\n";
+    let shop = abx.template("shop", rest);
+    abx.run(&["template", "build", &shop, "--name", "shop", "--tag", "1.2.0"]).success();
+    let image = format!("acr://{}/team/shop", registry.host());
+    let pushed = abx.run(&["template", "push", "shop:1.2.0", &image]).success();
+
+    let other = empty();
+    let installed =
+        other.run(&["template", "install", &format!("{image}:^1"), "--name", "mine", "--json"]).json();
+    assert_eq!((&installed["name"], &installed["tags"]), (&"mine".into(), &serde_json::json!(["1.2.0"])));
+    assert_eq!(installed["from"], pushed.trim());
+    drop(registry);
+    assert_eq!(other.create(&["--offline", "mine"]).sh("cat /shop"), "shop\n");
 }
