@@ -128,9 +128,10 @@ fn valid_host(host: &str) -> bool {
     let bracketed = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     let name_ok = match bracketed {
         Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-        None => {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
-        }
+        None => name.split('.').all(|label| {
+            let is_sound = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+            !label.is_empty() && !label.starts_with('-') && label.bytes().all(is_sound)
+        }),
     };
     name_ok && port.is_none_or(|port| port.parse::<u16>().is_ok())
 }
@@ -190,6 +191,10 @@ mod tests {
             "a b",
             "ho st.x/a",
             "a.b:x/y",
+            "./a",
+            "../a",
+            "a..b/c",
+            "-a.b/c",
         ] {
             let error = RegistryName::parse(text).expect_err(text);
             assert_eq!(error.code().as_str(), "E2005", "{text}");
