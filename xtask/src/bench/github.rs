@@ -2,9 +2,12 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::bench::clock::{attempt, quiet};
 use crate::bench::repository::{NAME, Repository};
 use crate::failure::Failure;
 
@@ -74,12 +77,20 @@ impl Known {
     }
 }
 
-/// Removes what an earlier round has left in `folder`, and waits until the disk is at rest: ours waits for it, and
-/// must not wait for what others have written.
-pub(crate) fn fresh(folder: &Path) -> Result<(), Failure> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).map_err(Failure::file(folder))?;
+/// A fresh folder in `place`, in the place of the last one, with the disk at rest: ours waits for it, and must not wait
+/// for what others have written.
+///
+/// On ext4 a new file near many that were just removed takes a millisecond. Ours avoids such places; so that it is not
+/// what is measured, everybody's folder is made far from the last one, where the file system can.
+pub(crate) fn fresh(place: &Path) -> Result<PathBuf, Failure> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    if place.exists() {
+        std::fs::remove_dir_all(place).map_err(Failure::file(place))?;
     }
-    std::fs::create_dir_all(folder).map_err(Failure::file(folder))?;
-    crate::bench::clock::quiet(&mut std::process::Command::new("sync")).map(drop)
+    std::fs::create_dir_all(place).map_err(Failure::file(place))?;
+    attempt(Command::new("chattr").arg("+T").arg(place));
+    let folder = place.join(NEXT.fetch_add(1, Ordering::Relaxed).to_string());
+    std::fs::create_dir(&folder).map_err(Failure::file(&folder))?;
+    quiet(&mut Command::new("sync"))?;
+    Ok(folder)
 }

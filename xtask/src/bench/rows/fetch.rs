@@ -37,23 +37,23 @@ pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
 }
 
 fn fetch<'a>(
-    lab: &Lab,
+    lab: &'a Lab,
     github: &'a Github,
     repository: &'a Repository,
     folder: Option<&'a str>,
     mut contest: Contest<'a>,
 ) -> Result<Outcome, Failure> {
     let place = lab.folder("fetched")?;
-    let ours = lab.ours().with_home(place.join("abx"));
+    let home = place.join("abx");
     contest.add("abx template resolve", move || {
-        fresh(ours.home())?;
+        let ours = lab.ours().with_home(fresh(&home)?);
         Ok(timed(&mut resolve(&ours, github, folder))?.seconds)
     });
     let mut other = |name: &'static str, command: Result<Command<'a>, String>| match command {
         Ok(command) => {
-            let target = place.join(name.split(' ').next().unwrap_or(name));
+            let place = place.join(name.split(' ').next().unwrap_or(name));
             contest.add(name, move || {
-                fresh(&target)?;
+                let target = fresh(&place)?;
                 Ok(timed(&mut command(&target))?.seconds)
             });
         }
