@@ -36,9 +36,9 @@ fn create_takes_every_option() {
                 --idle-timeout 30 --port 8080:80 --port 0:90 --network none --no-cache --rm -it ./t -- sh -c true";
     let Command::Create(args) = parse(line) else { panic!("{line}") };
     assert_eq!(args.reference, "./t");
-    assert_eq!(args.env[1], KeyValue { key: "B".into(), value: "x=y".into() });
-    assert_eq!(args.memory, Some(Megabytes(4096)));
-    assert_eq!(args.port[1], PortPair { host: None, guest: 90 });
+    assert_eq!(args.overrides.env[1], KeyValue { key: "B".into(), value: "x=y".into() });
+    assert_eq!(args.overrides.memory, Some(Megabytes(4096)));
+    assert_eq!(args.overrides.port[1], PortPair { host: None, guest: 90 });
     assert_eq!(args.command, ["sh", "-c", "true"]);
     assert!(args.attaches());
 }
@@ -47,7 +47,6 @@ fn create_takes_every_option() {
 fn bad_lines_are_usage_errors() {
     for line in [
         "abx create",
-        "abx create base --tag x",
         "abx create base --port 80",
         "abx create base --port 80:0",
         "abx create base --port 80:70000",

@@ -38,7 +38,7 @@ impl Table {
 
     /// Adds a row; it has as many cells as the header.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.map(|cell| plain(&cell)).to_vec());
+        self.rows.push(cells.map(|cell| plain(&line(&cell))).to_vec());
     }
 
     /// Cuts cells so that a line is a line of the terminal, where there is one. The columns named first lose first.
@@ -71,6 +71,14 @@ impl Table {
         let width =
             |column: usize| self.lines().filter_map(|line| line.get(column)).map(|cell| cell.width()).max();
         (0..columns).map(width).map(Option::unwrap_or_default).collect()
+    }
+}
+
+/// The text with its line breaks and tabs as single spaces.
+fn line(text: &str) -> String {
+    match text.contains(['\n', '\r', '\t']) {
+        true => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        false => text.to_owned(),
     }
 }
 
@@ -114,11 +122,13 @@ mod tests {
         let mut table = Table::new(["ID", "NAME", "TEMPLATE"]);
         table.row(["abc".into(), "数据".into(), "base".into()]);
         table.row(["abcdef".into(), String::new(), "\u{1b}[31mred".into()]);
+        table.row(["a\tb".into(), "c\nd\n".into(), "e".into()]);
         assert_eq!(
             table.to_string(),
             "ID      NAME  TEMPLATE\n\
              abc     数据  base\n\
-             abcdef        \\u{1b}[31mred\n"
+             abcdef        \\u{1b}[31mred\n\
+             a b     c d   e\n"
         );
     }
 
@@ -135,7 +145,7 @@ mod tests {
         };
         assert_eq!(line(80, &[2, 1]), "a     a longer description  数据分析, 数据, 分析");
         assert_eq!(line(42, &[2, 1]), "a     a longer description  数据分析, 数…");
-        assert_eq!(line(36, &[2, 1]), "a     a longer descr…  数据分析,…");
+        assert_eq!(line(36, &[2, 1]), "a     a longer descript…  数据分析,…");
         assert_eq!(line(1, &[2, 1]), "a     a longer de…  数据分析,…");
     }
 
