@@ -31,7 +31,7 @@ pub enum LockError {
     /// Nobody's lock is overwritten by another template's.
     #[error("{file} is the lock of `{top}`, not of `{subject}`")]
     Occupied { file: String, top: String, subject: String },
-    #[error("`{subject}` is no folder, so nothing can lie beside it")]
+    #[error("no lock can lie beside `{subject}`: it is no folder of yours")]
     NoPlace { subject: String },
     #[error("cannot {verb} {}", .path.display())]
     Io { verb: &'static str, path: PathBuf, source: io::Error },
@@ -88,7 +88,9 @@ impl Fault for LockError {
                 vec![again, "if it stays so, do not use it before you know why".into()]
             }
             Self::Occupied { .. } => vec!["give the file to write: `-o FILE`".into()],
-            Self::NoPlace { .. } => vec!["lock the folder it was packed from".into()],
+            Self::NoPlace { .. } => {
+                vec!["lock the folder it was packed from, or the reference it was fetched by".into()]
+            }
             Self::Moved { .. } | Self::Io { .. } => Vec::new(),
         }
     }

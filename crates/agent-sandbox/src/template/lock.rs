@@ -68,7 +68,10 @@ pub async fn lock(
         settings.cache_ttl = Duration::ZERO;
     }
     let place = place(&parsed, request, context, &settings, progress).await?;
-    let before = before(&place, &parsed, request)?;
+    let there = find::read(&place.path, &place.display)?;
+    let is_of = |lock: &Lock| lock.top() == place.top || find::is_of(lock, &parsed);
+    let before = there.clone().filter(is_of);
+    let before = before.map(|lock| FoundLock::new(lock, place.display.clone(), false));
     let source = match (&before, request.update) {
         (_, true) => context.source(),
         (Some(before), false) => SourceContext { lock: Some(before.clone()), ..context.source() },
@@ -77,13 +80,11 @@ pub async fn lock(
     };
     let source = abx_source::fetch(reference, &source, &settings, progress).await?;
     let lineage = abx_source::resolve(reference, &source)?;
-    if options.frozen {
-        crate::lock::check(reference, &lineage, &source, options, progress)?;
-        crate::lock::check_base(context, reference, &lineage, &source, options, progress).await?;
-    } else if let Some(found) = source.lock.as_ref().or(before.as_ref()) {
-        // A package that differs at the commit it is locked to is never taken over.
-        found.lock.drift(&describe(&lineage, found.lock.top(), &source)?, &lineage.base, &found.file)?;
+    if let (Some(other), None, None) = (&there, &before, &request.output) {
+        let (file, top, subject) = (place.display, other.top().to_owned(), reference.clone());
+        return Err(LockError::Occupied { file, top, subject }.into());
     }
+    verify(context, reference, before.as_ref(), (&lineage, &source), options, progress).await?;
     warn_of_paths(&lineage, progress);
     let base = match kept(context, &lineage, options, progress).await? {
         Some(kept) => Some(kept),
@@ -98,6 +99,25 @@ pub async fn lock(
         write_durable(&place.path, text.as_bytes()).map_err(LockError::io("write", &place.path))?;
     }
     Ok(Locked { file: place.display, written, templates: lock.templates.len(), changes })
+}
+
+/// Under `frozen` nothing may differ from the lock before; else a package may, unless it is at the same commit.
+async fn verify(
+    context: &Context,
+    reference: &str,
+    before: Option<&FoundLock>,
+    (lineage, source): (&Lineage, &SourceContext),
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<(), Error> {
+    if options.frozen {
+        crate::lock::check(reference, lineage, source, options, progress)?;
+        return crate::lock::check_base(context, reference, lineage, source, options, progress).await;
+    }
+    if let Some(found) = source.lock.as_ref().or(before) {
+        found.lock.drift(&describe(lineage, found.lock.top(), source)?, &lineage.base, &found.file)?;
+    }
+    Ok(())
 }
 
 /// Where the lock is to be. Of a repository nothing has to be fetched to know.
@@ -130,24 +150,6 @@ async fn place(
 fn is_ours(path: &Path, context: &Context) -> bool {
     let home = context.home.root().canonicalize();
     home.is_ok_and(|home| path.starts_with(home))
-}
-
-/// The lock that is there. Whoever names a file means that one, whatever it is the lock of.
-fn before(
-    place: &LockPlace,
-    reference: &Reference,
-    request: &LockRequest,
-) -> Result<Option<FoundLock>, Error> {
-    let Some(lock) = find::read(&place.path, &place.display)? else { return Ok(None) };
-    if lock.top() == place.top || find::is_of(&lock, reference) {
-        return Ok(Some(FoundLock::new(lock, place.display.clone(), false)));
-    }
-    if request.output.is_some() {
-        return Ok(None);
-    }
-    let (file, top) = (place.display.clone(), lock.top().to_owned());
-    let subject = request.reference.clone();
-    Err(LockError::Occupied { file, top, subject }.into())
 }
 
 /// What the image at the bottom is locked to, while that is to be had.
