@@ -7,7 +7,7 @@ use std::path::Path;
 use abx_spec::{Bounds, Diagnostic, Examined, Invalid, Place, Problem, Spec};
 
 use crate::archive::ArchiveFault;
-use crate::{Package, PackageRoot, SourceError, check};
+use crate::{Package, PackageRoot, SourceError, check, local_archive};
 
 /// Names of Dockerfiles.
 const DOCKERFILES: &[&str] = &["Dockerfile", "Containerfile"];
@@ -75,6 +75,9 @@ fn read_capped(path: &Path) -> io::Result<Vec<u8>> {
 fn not_directory(path: &Path, display: &str) -> SourceError {
     let display = display.to_owned();
     let name = path.to_string_lossy();
+    if local_archive::form_of(path).is_some() {
+        return SourceError::Archive { display, fault: ArchiveFault::Nested };
+    }
     if [".tar.gz", ".tgz", ".zip", ".tar"].iter().any(|end| name.ends_with(end)) {
         SourceError::Archive { display, fault: ArchiveFault::NoArchive }
     } else {

@@ -108,6 +108,16 @@ fn zip(files: &[(&str, &str, u32)]) -> Vec<u8> {
     archive.finish().expect("zip").into_inner()
 }
 
+/// A zip with files of any bytes.
+fn nested(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, content) in files {
+        archive.start_file(*path, SimpleFileOptions::default()).expect("file");
+        archive.write_all(content).expect("content");
+    }
+    archive.finish().expect("zip").into_inner()
+}
+
 fn leaf_root(lineage: &Lineage) -> &Path {
     match &lineage.leaf().expect("a package").root {
         PackageRoot::Dir(root) => root,
@@ -183,6 +193,14 @@ fn archives_inherit_by_paths_within_themselves_and_directories_from_archives() {
     std::fs::create_dir(world.dir.path().join("mine")).expect("mkdir");
     world.put("mine/template.yaml", child("../both.tgz").as_bytes());
     assert_eq!(names(world.resolve("./mine").0.expect("lineage")), ["shop", "child", "child"]);
+    world.put("inner.tgz", &gzip(&tar(&[("template.yaml", TEMPLATE)])));
+    let inner = std::fs::read(world.dir.path().join("inner.tgz")).expect("read");
+    world.put(
+        "nested.zip",
+        &nested(&[("template.yaml", child("./inner.tgz").as_bytes()), ("inner.tgz", &inner)]),
+    );
+    let error = world.resolve("./nested.zip").0.expect_err("nested");
+    assert!(error.to_string().ends_with("it is an archive within a repository or an archive"), "{error}");
     for out in ["../mine", "/etc", "~/x"] {
         world.put("out.tgz", &gzip(&tar(&[("template.yaml", &child(out))])));
         let error = world.resolve("./out.tgz").0.expect_err(out);

@@ -82,7 +82,9 @@ impl ImageStore {
         remove(&path)?;
         for part in ["bases", "plans", "vendored"] {
             for (_, path) in entries(&self.home().store(part))? {
-                if std::fs::read_to_string(&path).is_ok_and(|text| text.trim() == id.0) {
+                if std::fs::read_to_string(&path)
+                    .is_ok_and(|text| text.split_whitespace().next() == Some(&id.0))
+                {
                     remove(&path)?;
                 }
             }
@@ -95,13 +97,19 @@ impl ImageStore {
         Ok(())
     }
 
-    /// What images are called beside local templates: the names of bases, and those in registries.
+    /// What images are called beside local templates: the names of bases, those in registries and in vendored files.
     pub fn image_names(&self) -> Result<BTreeMap<ImageId, Vec<String>>, ImageError> {
         let mut names: BTreeMap<ImageId, Vec<String>> = BTreeMap::new();
         for (name, path) in entries(&self.home().store("bases"))? {
             if let Ok(id) = std::fs::read_to_string(&path) {
                 let name = name.replace("%2F", "/").replace("%25", "%");
                 names.entry(ImageId(id.trim().to_owned())).or_default().push(name);
+            }
+        }
+        for (_, path) in entries(&self.home().store("vendored"))? {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            if let Some((id, name)) = text.trim().split_once(' ') {
+                names.entry(ImageId(id.to_owned())).or_default().push(name.to_owned());
             }
         }
         for (name, path) in entries(&self.home().store("pulled"))? {

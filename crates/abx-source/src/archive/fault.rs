@@ -25,6 +25,9 @@ pub enum ArchiveFault {
     /// A member in a form that is not read here.
     #[error("{name:?} of the archive cannot be read: {reason}")]
     Unreadable { name: String, reason: &'static str },
+    /// What was unpacked is not unpacked again.
+    #[error("it is an archive within a repository or an archive")]
+    Nested,
     #[error("it is no archive: neither .tar.gz, .tar nor .zip")]
     NoArchive,
     #[error("the archive is empty")]
@@ -100,6 +103,7 @@ impl Fault for ArchiveFault {
             Self::Empty | Self::TwoTops | Self::NoTop => {
                 vec!["an archive of a repository has one folder, with all its files in it".into()]
             }
+            Self::Nested => vec!["let its files lie in a folder there".into()],
             Self::DamagedMember { .. }
             | Self::Unreadable { .. }
             | Self::NoArchive

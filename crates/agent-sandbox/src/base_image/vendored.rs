@@ -33,7 +33,8 @@ pub(super) async fn image(
         for note in imported.notes {
             progress.event(Event::Note(format!("{}: {note}", vendored.name)));
         }
-        write_atomic(&record, imported.image.id.0.as_bytes()).map_err(Error::state(&record))?;
+        let text = format!("{} {}:{}", imported.image.id.0, vendored.name, vendored.version);
+        write_atomic(&record, text.as_bytes()).map_err(Error::state(&record))?;
         Ok::<_, Error>(imported.image)
     })
     .await
@@ -41,7 +42,11 @@ pub(super) async fn image(
 
 fn known(store: &ImageStore, record: &std::path::Path) -> Result<Option<Image>, Error> {
     match std::fs::read_to_string(record) {
-        Ok(id) => Ok(store.image(&ImageId(id))?),
+        // The name behind it is for people.
+        Ok(text) => {
+            let id = text.split(' ').next().unwrap_or_default();
+            Ok(store.image(&ImageId(id.to_owned()))?)
+        }
         Err(_) => Ok(None),
     }
 }

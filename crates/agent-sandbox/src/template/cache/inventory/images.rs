@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
-use abx_image::{Image, LayerId, Origin, StoredImage};
+use abx_image::{Image, LayerId, Origin, StoredImage, StoredLayer};
 
 use super::super::entry::{Item, Target};
 use super::super::measure::{measure_all, seconds};
@@ -20,14 +20,19 @@ pub(super) fn images(context: &Context) -> Result<(Images, Vec<Item>), Error> {
     let paths: Vec<PathBuf> = layers.iter().map(|layer| store.layer_path(&layer.id)).collect();
     let measured = layers.iter().map(|layer| layer.id.clone()).zip(measure_all(&paths).into_iter());
     let sizes: HashMap<LayerId, u64> = measured.map(|(id, (size, _))| (id, size)).collect();
-    let mut users: HashMap<&LayerId, usize> = HashMap::new();
-    for layer in stored.iter().filter_map(|image| image.image.as_ref()).flat_map(|image| distinct(image)) {
-        *users.entry(layer).or_default() += 1;
+    let made = |layer: &'_ StoredLayer| layer.record.as_ref().map(|record| record.created);
+    let mut of_layers = Layers {
+        sizes: &sizes,
+        made: layers.iter().filter_map(|layer| Some((&layer.id, made(layer)?))).collect(),
+        users: HashMap::new(),
+    };
+    for layer in stored.iter().filter_map(|image| image.image.as_ref()).flat_map(distinct) {
+        *of_layers.users.entry(layer).or_default() += 1;
     }
     let mut needed = claims.layers.clone();
     let mut items = Vec::new();
     for image in &stored {
-        let item = image_item(image, &stored, &claims, &sizes, &users);
+        let item = image_item(image, &stored, &claims, &of_layers);
         if item.entry.needed.is_some() {
             needed.extend(image.image.iter().flat_map(|image| image.layers.clone()));
         }
@@ -41,31 +46,36 @@ pub(super) fn images(context: &Context) -> Result<(Images, Vec<Item>), Error> {
             item.entry.needed = Some("images built on it".to_owned());
         }
     }
-    for layer in &layers {
-        if users.contains_key(&layer.id) {
-            continue;
-        }
-        let size = sizes.get(&layer.id).copied().unwrap_or(0);
-        let made = layer.record.as_ref().map(|record| record.created);
+    items.extend(loose(&layers, &of_layers, &needed));
+    let images = stored.into_iter().filter_map(|image| image.image).collect();
+    Ok((Images { images, needed, sizes }, items))
+}
+
+/// Layers that no image has.
+fn loose(layers: &[StoredLayer], known: &Layers<'_>, needed: &BTreeSet<LayerId>) -> Vec<Item> {
+    let item = |layer: &StoredLayer| {
+        let size = known.sizes.get(&layer.id).copied().unwrap_or(0);
+        let made = known.made.get(&layer.id).copied();
         let name = layer.record.as_ref().map_or("half a layer", |record| record.created_by.as_str());
         let entry = Entry {
             kind: if layer.record.is_some() { Kind::Layer } else { Kind::Leftover },
             needed: needed.contains(&layer.id).then(|| "a sandbox".to_owned()),
             ..plain(name.to_owned(), size, made, layer.id.0.clone())
         };
-        items.push(Item { entry, target: Target::Layer(layer.id.clone()) });
-    }
-    let images = stored.into_iter().filter_map(|image| image.image).collect();
-    Ok((Images { images, needed, sizes }, items))
+        Item { entry, target: Target::Layer(layer.id.clone()) }
+    };
+    layers.iter().filter(|layer| !known.users.contains_key(&layer.id)).map(item).collect()
 }
 
-fn image_item(
-    stored: &StoredImage,
-    all: &[StoredImage],
-    claims: &Claims,
-    sizes: &HashMap<LayerId, u64>,
-    users: &HashMap<&LayerId, usize>,
-) -> Item {
+/// What is known of layers.
+struct Layers<'s> {
+    sizes: &'s HashMap<LayerId, u64>,
+    made: HashMap<&'s LayerId, u64>,
+    /// How many images have each.
+    users: HashMap<&'s LayerId, usize>,
+}
+
+fn image_item(stored: &StoredImage, all: &[StoredImage], claims: &Claims, layers: &Layers<'_>) -> Item {
     let id = &stored.id;
     let target = Target::Image(id.clone());
     let Some(image) = &stored.image else {
@@ -73,9 +83,9 @@ fn image_item(
         let entry = Entry { kind: Kind::Leftover, ..plain(name, 0, None, id.0.clone()) };
         return Item { entry, target };
     };
-    let bytes = |layer: &LayerId| sizes.get(layer).copied().unwrap_or(0);
+    let bytes = |layer: &LayerId| layers.sizes.get(layer).copied().unwrap_or(0);
     let (own, shared): (Vec<_>, Vec<_>) =
-        distinct(image).into_iter().partition(|layer| users.get(layer) == Some(&1));
+        distinct(image).into_iter().partition(|layer| layers.users.get(layer) == Some(&1));
     // Whoever uses an image uses those it was built on.
     let above = all
         .iter()
@@ -86,6 +96,7 @@ fn image_item(
     let entry = Entry {
         kind: Kind::Image,
         shared: shared.into_iter().map(bytes).sum(),
+        made: image.layers.iter().filter_map(|layer| layers.made.get(layer).copied()).max(),
         used,
         origin: Some(origin(&image.origin)),
         needed: claims.needed(id),
