@@ -68,6 +68,12 @@ fn bad_lines_are_usage_errors() {
         "abx list extra",
         "abx completions tcsh",
         "abx list -q -v",
+        "abx template cache",
+        "abx template cache clean --all --older-than 30d",
+        "abx template cache clean --larger-than 1GiB --keep-under 1GiB",
+        "abx template cache clean --older-than 30",
+        "abx template cache clean --kind thing",
+        "abx template vendor",
         "abx nonsense",
     ] {
         let error = Cli::try_parse_from(line.split(' ')).expect_err(line);

@@ -55,7 +55,8 @@ impl World {
 
     fn entry(&self, repository: &str) -> PathBuf {
         let packages = self.abx.home().join("state/store/packages");
-        let host = std::fs::read_dir(packages).expect("packages").next().expect("a host").expect("entry").path();
+        let host =
+            std::fs::read_dir(packages).expect("packages").next().expect("a host").expect("entry").path();
         let commits = std::fs::read_dir(host.join(repository)).expect("repository");
         commits.map(|entry| entry.expect("entry").path()).next().expect("a commit")
     }
@@ -128,7 +129,9 @@ fn the_least_recently_used_go_first() {
     let size = |name: &str| {
         let listing = world.json(&["list"]);
         let entries = listing["entries"].as_array().expect("a list").clone();
-        entries.into_iter().find(|entry| entry["name"] == name).expect("entry")["size"].as_u64().expect("size")
+        entries.into_iter().find(|entry| entry["name"] == name).expect("entry")["size"]
+            .as_u64()
+            .expect("size")
     };
     assert!(size("o/small") < 1 << 20);
     // The large one alone would do, but the other was not used for a day.
@@ -163,7 +166,11 @@ fn damage_is_named_and_repaired() {
     let world = World::new();
     let verify = ["template", "cache", "verify"];
     let ran = world.run(&verify);
-    assert_eq!((ran.status, ran.stdout.as_str()), (Some(0), "2 entries verified, none is damaged\n"), "{ran:?}");
+    assert_eq!(
+        (ran.status, ran.stdout.as_str()),
+        (Some(0), "2 entries verified, none is damaged\n"),
+        "{ran:?}"
+    );
     let tree = world.entry("o/small").join("tree");
     std::fs::write(tree.join("files/a"), "b").expect("write");
     std::fs::remove_file(world.entry("o/large").join("package.json")).expect("remove");
