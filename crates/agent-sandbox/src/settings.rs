@@ -3,6 +3,8 @@
 //! In reading order: [`Settings`] (the values), [`key`] (what there is to set), [`value`] (what fits), [`document`]
 //! (`config.toml`), [`secrets`] (`.env`), [`folder`] (`~/.abx` on disk), [`error`].
 //!
+//! `docs/settings.md` tells users of every key; a test holds it to the table.
+//!
 //! A value comes from the environment (`ABX_CACHE_TTL` for `cache_ttl`), else from `config.toml`, else it is the default.
 
 pub(crate) mod document;

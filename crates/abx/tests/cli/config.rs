@@ -1,14 +1,14 @@
 //! Settings and secrets.
 
 use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Stdio;
 
 use abx_test::Terminal;
 use abx_test::github::LoopbackGithub;
 
-use crate::support::{Abx, Ran};
+use crate::support::{Abx, Ran, skip};
 
 fn file(abx: &Abx, name: &str) -> PathBuf {
     abx.home().join(".abx").join(name)
@@ -213,6 +213,32 @@ fn loose_secrets_are_closed_and_links_are_not_followed() {
     let ran = abx.run(&["template", "list"]);
     assert_eq!(ran.status, Some(0), "{ran:#?}");
     assert!(ran.stderr.contains("secrets in it are not used"), "{ran:#?}");
+}
+
+#[test]
+fn settings_may_be_kept_elsewhere() {
+    let abx = Abx::new();
+    let dotfile = abx.home().join("dotfile");
+    std::fs::write(&dotfile, "# mine\n").expect("write");
+    std::fs::create_dir(abx.home().join(".abx")).expect("mkdir");
+    symlink(&dotfile, file(&abx, "config.toml")).expect("link");
+    let ran = abx.run(&["config", "set", "cache_ttl", "5"]);
+    assert_eq!(ran.status, Some(0), "{ran:#?}");
+    assert!(file(&abx, "config.toml").is_symlink());
+    assert!(std::fs::read_to_string(dotfile).expect("dotfile").contains("cache_ttl = 5"));
+}
+
+#[test]
+fn what_root_writes_in_a_users_home_is_the_users() {
+    let abx = Abx::new();
+    if std::os::unix::fs::chown(abx.home(), Some(1000), Some(1000)).is_err() {
+        return skip("giving files away needs root");
+    }
+    fed(&abx, &["config", "set", "github_token"], "ghp_a\n");
+    abx.run(&["config", "set", "cache_ttl", "5"]);
+    for path in [abx.home().join(".abx"), file(&abx, ".env"), file(&abx, "config.toml")] {
+        assert_eq!(path.metadata().expect("there").uid(), 1000, "{}", path.display());
+    }
 }
 
 #[test]

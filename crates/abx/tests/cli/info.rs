@@ -1,6 +1,7 @@
 //! `template info` and `template list`.
 
 use abx_test::github::LoopbackGithub;
+use abx_test::registry::LoopbackRegistry;
 
 use crate::support::{Abx, Ran};
 
@@ -101,6 +102,25 @@ fn a_folder_and_what_is_not_there() {
     assert_eq!(value["versions"]["rows"], serde_json::json!([]));
     let ran = abx.run(&["template", "info", "./other"]);
     assert_eq!(ran.status, Some(4), "{ran:#?}");
+}
+
+#[test]
+fn an_image_is_told_without_being_pulled() {
+    let (abx, registry) = (Abx::new(), LoopbackRegistry::start());
+    registry.put_image(
+        "team/app",
+        "1.0",
+        &serde_json::json!({ "architecture": "amd64", "os": "linux" }),
+        &[],
+    );
+    let reference = format!("acr://{}/team/app:1.0", registry.host());
+    let ran = abx.run(&["template", "info", &reference, "--json"]);
+    assert_eq!(ran.status, Some(0), "{ran:#?}");
+    let value: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!((&value["kind"], &value["tag"]), (&"image".into(), &"1.0".into()));
+    assert!(value["digest"].as_str().is_some_and(|digest| digest.starts_with("sha256:")), "{value}");
+    assert!(value["template"]["name"].as_str().is_some_and(|name| name.contains("team/app")), "{value}");
+    assert!(value["size"].is_null());
 }
 
 #[test]

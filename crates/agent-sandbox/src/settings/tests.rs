@@ -125,3 +125,27 @@ fn editing_keeps_comments_and_order() {
         (before.replace("# how long\ncache_ttl = 60 # a minute\n", ""), true)
     );
 }
+
+/// The rows of `docs/settings.md`.
+fn reference() -> String {
+    let defaults = Settings::default();
+    let mut rows = String::from("| key | default | fits | what it is |\n|---|---|---|---|\n");
+    for key in KEYS {
+        let host = if key.is_of_registry() { "HOST" } else { "" };
+        let default = Named { key, host: host.into() }.value(&defaults);
+        let default = default.map_or_else(String::new, |default| format!("`{default}`"));
+        rows += &format!("| `{}` | {default} | {} | {} |\n", key.name, key.kind.expects(), key.help);
+    }
+    for secret in secrets::SECRETS {
+        rows += &format!("| `{}` | | a token | {} |\n", secret.name, secret.help);
+    }
+    rows
+}
+
+#[test]
+fn the_reference_tells_of_every_key() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let expected = reference();
+    assert!(text.contains(&expected), "docs/settings.md should have this table:\n{expected}");
+}
