@@ -9,20 +9,20 @@
 //! ```
 
 mod error;
+mod known;
 
 use std::cmp::Ordering;
 
-use abx_core::fs::write_atomic;
 use abx_core::{Event, Progress};
 use abx_image::registry::{self, Described};
-use abx_image::{Digest, ImageError, Platform, RegistryName};
+use abx_image::{ImageError, Platform, RegistryName};
 use abx_reference::{Registry, Selector, Version};
-use serde::{Deserialize, Serialize};
 
 use crate::github::{GithubSettings, now};
 use crate::lock::{Lock, LockedBase};
-use crate::{Package, SourceContext, SourceError, kept};
+use crate::{Package, SourceContext, SourceError};
 pub use error::RegistryError;
+use known::Record;
 
 /// The annotation of a manifest that holds the files of a lineage.
 pub const ANNOTATION: &str = "abx.template.lineage";
@@ -63,18 +63,6 @@ impl RegistryImage {
     }
 }
 
-/// What is remembered of a name.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Record {
-    /// `registry/repository`.
-    place: String,
-    tag: Option<String>,
-    digest: String,
-    lineage: Option<String>,
-    /// Seconds since 1970.
-    checked: u64,
-}
-
 /// Looks up which image a reference stands for, and the template in it. What is known is believed as long as the
 /// settings say, and for ever where it is pinned.
 ///
@@ -91,20 +79,20 @@ pub(crate) async fn look_up(
         return Ok(RegistryImage { asked: asked.clone(), ..found });
     }
     let plain = || RegistryImage { asked: asked.clone(), tag: None, digest: None, packages: Vec::new() };
-    let known = recall(asked, context);
-    let fresh = known.as_ref().filter(|record| settings.offline || record.is_fresh(asked, settings));
-    if let Some(record) = fresh.filter(|_| !settings.no_cache || settings.offline) {
+    let known = known::recall(asked, context);
+    if let Some(record) = known.as_ref().filter(|record| record.is_believed(asked, settings)) {
         return record.image(asked);
     }
     if settings.offline {
-        return match asked.range() {
-            None => Ok(plain()),
-            Some(_) => among_known(asked, context)?.image(asked),
+        return match known::alike(asked, context) {
+            Some(record) => record.image(asked),
+            None if asked.range().is_none() => Ok(plain()),
+            None => Err(RegistryError::Offline { reference: asked.clone() }.into()),
         };
     }
     match ask(asked, context, progress).await {
         Ok(record) => {
-            remember(asked, &record, context)?;
+            known::remember(asked, &record, context)?;
             record.image(asked)
         }
         Err(SourceError::Registry(error)) if is_unreachable(&error) => match known {
@@ -130,38 +118,17 @@ pub async fn pin_image(
     if let Some(digest) = asked.digest() {
         return Ok(image(asked.tag().map(str::to_owned), Some(digest.to_owned())));
     }
-    let known = recall(asked, context);
-    let fresh = known.filter(|record| settings.offline || record.is_fresh(asked, settings));
-    if let Some(record) = fresh.filter(|_| !settings.no_cache || settings.offline) {
+    let known = known::recall(asked, context).filter(|record| record.is_believed(asked, settings));
+    let known = known.or_else(|| known::alike(asked, context).filter(|_| settings.offline));
+    if let Some(record) = known {
         return Ok(image(record.tag, Some(record.digest)));
     }
     if settings.offline {
-        return match asked.range() {
-            Some(_) => among_known(asked, context).map(|record| image(record.tag, Some(record.digest))),
-            None => Err(SourceError::from(RegistryError::Offline { reference: asked.clone() })),
-        };
+        return Err(RegistryError::Offline { reference: asked.clone() }.into());
     }
     let (name, tag) = choose(asked, context).await?;
     let digest = registry::digest(&name, &context.registries).await.map_err(RegistryError::from)?;
     Ok(image(tag, Some(digest.to_string())))
-}
-
-impl Record {
-    fn is_fresh(&self, asked: &Registry, settings: &GithubSettings) -> bool {
-        let age = now().checked_sub(self.checked);
-        asked.digest().is_some() || age.is_some_and(|age| age < settings.cache_ttl.as_secs())
-    }
-
-    fn image(&self, asked: &Registry) -> Result<RegistryImage, SourceError> {
-        let damaged = |source| RegistryError::Lineage { reference: asked.clone(), source };
-        let packages = self.lineage.as_deref().map(kept::from_text).transpose().map_err(damaged)?;
-        Ok(RegistryImage {
-            asked: asked.clone(),
-            tag: self.tag.clone(),
-            digest: Some(self.digest.clone()),
-            packages: packages.unwrap_or_default(),
-        })
-    }
 }
 
 /// The image that a lock says the name stood for.
@@ -215,24 +182,6 @@ async fn choose(
     }
 }
 
-/// The best tag of a range among those that were pulled.
-fn among_known(asked: &Registry, context: &SourceContext) -> Result<Record, SourceError> {
-    let offline = || SourceError::from(RegistryError::Offline { reference: asked.clone() });
-    let place = place(&repository(asked).map_err(RegistryError::from)?);
-    let entries = std::fs::read_dir(context.home.store("tags")).into_iter().flatten().flatten();
-    let records = entries.filter_map(|entry| {
-        let record: Record = serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()?;
-        (record.place == place && Digest::parse(&record.digest).is_some()).then_some(record)
-    });
-    let records: Vec<Record> = records.collect();
-    let range = asked.range().cloned().ok_or_else(offline)?;
-    let tags = records.iter().filter_map(|record| record.tag.as_deref());
-    let tag = Selector::Range(range).choose(tags).map(str::to_owned).ok_or_else(offline)?;
-    // The newest account of it.
-    let same = records.into_iter().filter(|record| record.tag.as_deref() == Some(&tag));
-    same.max_by_key(|record| record.checked).ok_or_else(offline)
-}
-
 /// Docker's own images (`docker://debian`) are no templates of anyone: nobody need be asked before they are pulled.
 pub(crate) fn is_plain(asked: &Registry) -> bool {
     let repository = asked.repository();
@@ -268,21 +217,4 @@ fn is_unreachable(error: &RegistryError) -> bool {
 
 fn place(name: &RegistryName) -> String {
     format!("{}/{}", name.registry(), name.repository())
-}
-
-fn recall(asked: &Registry, context: &SourceContext) -> Option<Record> {
-    let record: Record = serde_json::from_slice(&std::fs::read(path(asked, context)).ok()?).ok()?;
-    Digest::parse(&record.digest).map(|_| record)
-}
-
-fn remember(asked: &Registry, record: &Record, context: &SourceContext) -> Result<(), SourceError> {
-    let path = path(asked, context);
-    let bytes = serde_json::to_vec(record).map_err(std::io::Error::from);
-    bytes.and_then(|bytes| write_atomic(&path, &bytes)).map_err(SourceError::io("write", &path))
-}
-
-/// The three schemes are one protocol, so they share what is known.
-fn path(asked: &Registry, context: &SourceContext) -> std::path::PathBuf {
-    let name = crate::digest::of_text(&asked.image());
-    context.home.store("tags").join(format!("{}.json", name.trim_start_matches("sha256:")))
 }

@@ -122,6 +122,9 @@ fn without_a_network_what_was_pulled_is_there() {
     let asked = world.requests();
     world.settings.offline = true;
     assert_eq!(world.base(":^1"), first, "the highest of those that are known");
+    let (_, digest) = first.split_once('@').expect("a digest");
+    assert_eq!(world.base(&format!("@{digest}")), format!("team/shop@{digest}"));
+    assert_eq!(world.lineage(&format!("@{digest}")).expect("known").effective().ports, [8080]);
     assert_eq!(world.base(":2.0.0"), "team/shop:2.0.0", "whoever gets the image may know more");
     assert_eq!(world.lineage(":^2").expect_err("unknown").code(), Code::Offline);
     assert_eq!(world.requests(), asked);
