@@ -50,6 +50,7 @@ pub use kept::{check_local_name, keep};
 pub use lineage::{BaseImage, Lineage};
 pub use local_archive::LocalArchive;
 pub use lock::{Lock, LockError};
+pub use named::is_taken;
 pub use package::{HEALTHCHECK, Package, PackageRoot};
 pub use registry::{ANNOTATION, RegistryError, RegistryImage, pin_image};
 pub use releases::{Release, Releases, releases};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use abx_reference::{Github, Name, Selector, alias};
 
-use crate::builtin::Builtin;
+use crate::builtin::{Builtin, builtins};
 use crate::catalog::find;
 use crate::error::Catalogue;
 use crate::official::{self, Official, SECOND_TIER};
@@ -63,6 +63,12 @@ pub(crate) fn look_up(name: &Name, or_image: bool, context: &SourceContext) -> R
         }
         _ => Err(unknown(wanted, context)),
     }
+}
+
+/// Whether a name means a template before any of this machine is looked for.
+pub fn is_taken(name: &str) -> bool {
+    let name = alias::resolve(name);
+    builtins().iter().any(|builtin| builtin.name == name) || SECOND_TIER.contains(&name)
 }
 
 /// The best release of a built-in template, the embedded one among them; else the versions there are.

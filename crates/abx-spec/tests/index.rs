@@ -173,3 +173,21 @@ fn whatever_the_text_reading_ends_and_points_into_it() {
         }
     }
 }
+
+/// `docs/template-index.md` tells publishers what is read here.
+#[test]
+fn the_document_has_every_key_and_its_example_is_read() {
+    let document = include_str!("../../../docs/template-index.md");
+    let (_, rest) = document.split_once("```yaml\n").expect("an example");
+    let (example, rest) = rest.split_once("```").expect("its end");
+    let index = read(example).expect("the example");
+    let listing = &index.listings[0];
+    assert_eq!(listing.github.to_string(), "owner/repo//templates/scraper@v1.0");
+    assert!(listing.description.is_some() && listing.author.is_some() && listing.category.is_some());
+    assert!([&listing.tags, &listing.triggers, &listing.capabilities].iter().all(|words| !words.is_empty()));
+    let documented =
+        rest.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(key, _)| key);
+    let written = example.lines().filter_map(|line| line.trim_start_matches([' ', '-']).split_once(':'));
+    let written: Vec<&str> = written.map(|(key, _)| key).collect();
+    assert_eq!(documented.collect::<Vec<_>>(), written);
+}

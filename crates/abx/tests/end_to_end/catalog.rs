@@ -79,6 +79,8 @@ fn a_built_in_is_installed_under_its_own_name() {
     assert!(!world.run(&["template", "list"]).success().contains("local"), "no second name");
     let failed = world.run(&["template", "install", "nothing-like-it"]);
     assert_eq!((failed.status, failed.stdout.as_str()), (Some(4), ""), "{failed:#?}");
+    let taken = world.run(&["template", "install", "base", "--name", "go-dev"]);
+    assert!(taken.stderr.contains("warning: `go-dev` is the name of an official template"), "{taken:#?}");
     let failed = world.run(&["template", "install", "base", "--name", "a/b"]);
     assert_eq!(failed.status, Some(2), "{failed:#?}");
 }

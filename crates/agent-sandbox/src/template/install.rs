@@ -1,6 +1,6 @@
 //! Whatever a reference names, as a template of this machine.
 
-use abx_core::Progress;
+use abx_core::{Event, Progress};
 use abx_reference::Reference;
 use abx_source::{PackageRoot, SourceError};
 use serde::Serialize;
@@ -59,6 +59,11 @@ pub async fn install(
     if is_embedded && name.is_none() {
         let (name, tags) = (metadata.name.clone(), vec![metadata.version.clone()]);
         return Ok(Installed { name, tags, image, from });
+    }
+    if let Some(name) = name.filter(|name| abx_source::is_taken(name)) {
+        let text =
+            format!("`{name}` is the name of an official template, which goes before: give another --name");
+        progress.event(Event::Warning(text));
     }
     let name = name.unwrap_or_else(|| own_name(&parsed, &metadata.name)).to_owned();
     let mut tags = vec!["latest".to_owned()];
