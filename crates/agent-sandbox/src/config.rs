@@ -2,10 +2,12 @@
 //!
 //! It works on files that other operations refuse, so that what is wrong with them can be mended here.
 
+mod entry;
+
 use std::path::PathBuf;
 
 use abx_core::Secret;
-use serde::Serialize;
+pub use entry::{Changed, Entry, Source};
 
 use crate::settings::folder::{self, Folder};
 use crate::settings::key::{KEYS, Named};
@@ -21,54 +23,6 @@ pub struct Config {
     user_home: Option<PathBuf>,
     cwd: Option<PathBuf>,
     variable: fn(&str) -> Option<String>,
-}
-
-/// A setting and what it is now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entry {
-    pub key: String,
-    /// Stars for a secret; `None` where it has none.
-    pub value: Option<String>,
-    pub source: Source,
-    /// The variable or file.
-    pub origin: Option<String>,
-    pub is_secret: bool,
-    pub help: &'static str,
-    /// What fits.
-    pub expects: String,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    Default,
-    File,
-    Environment,
-}
-
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Default => "default",
-            Self::File => "file",
-            Self::Environment => "environment",
-        })
-    }
-}
-
-/// What was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Changed {
-    pub key: String,
-    pub file: PathBuf,
-    /// Whether it had a value there before.
-    pub was_set: bool,
-    /// What has the last word all the same: a variable, say.
-    pub overridden_by: Option<String>,
-    /// What else was done, in words.
-    #[serde(skip)]
-    pub notes: Vec<String>,
 }
 
 /// The secret of this name, which is not to be given where others can read it.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use abx_test::Terminal;
 use abx_test::github::{LoopbackGithub, Trick};
+use abx_test::index::LoopbackIndex;
 
 use crate::support::{Abx, Ran};
 
@@ -129,6 +130,22 @@ fn a_used_up_limit_and_a_stored_token_that_is_refused_are_reasons_too() {
     assert_eq!(terminal.wait(), Some(0));
     let kept = std::fs::read_to_string(secrets(&abx)).expect("stored");
     assert_eq!(kept, format!("# mine\nother=1\ngithub_token={TOKEN}\n"));
+}
+
+#[test]
+fn a_search_may_use_up_the_limit_too() {
+    let (abx, index) = (Abx::new(), LoopbackIndex::start("templates: [{name: web-scraper, repo: o/r}]\n"));
+    index.play(Trick::Refuse(403, vec![("x-ratelimit-remaining", "0".into())], ""), 1);
+    let mut command = abx.command(&["template", "search", "web"]);
+    // Only an index of the API's own host is asked for with a token.
+    let api = index.url().replace("/index.yaml", "");
+    command.env("ABX_TEMPLATE_INDEX_URL", index.url()).env("ABX_GITHUB_API_URL", api).env("TERM", "vt220");
+    let mut terminal = Terminal::start(command, 40, 200);
+    let said = answer(&mut terminal, &format!("{TOKEN}\r"));
+    assert!(said.contains("60 requests an hour without a token"), "{said}");
+    terminal.expect("web-scraper");
+    terminal.expect("stored the token in");
+    assert_eq!(terminal.wait(), Some(0));
 }
 
 #[test]
