@@ -164,7 +164,7 @@ fn what_moves_is_had_as_it_was_locked_until_an_update() {
     std::fs::remove_dir_all(world.abx.home().join("state")).expect("another machine");
     let before = world.lock();
     world.success(&["validate", "./mine", "--frozen"]);
-    assert_eq!((world.github.asked(ONE).len() > 0, world.github.asked(TWO).len()), (true, 0));
+    assert_eq!((world.github.asked(ONE).is_empty(), world.github.asked(TWO).is_empty()), (false, true));
     world.success(&["lock", "./mine"]);
     world.success(&["lock", "./mine", "--frozen"]);
     assert_eq!(world.lock(), before);

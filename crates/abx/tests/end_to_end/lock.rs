@@ -98,6 +98,25 @@ fn an_archive_that_has_moved_on_is_told_and_under_frozen_a_fault() {
     ran.success();
 }
 
+#[test]
+fn where_no_registry_is_within_reach_the_archive_stands_in_unless_frozen() {
+    let Some(abx) = with_debian() else { return };
+    let template = abx.template("mine", "base: {image: \"debian:bookworm-slim\"}\n");
+    let digest = format!("sha256:{}", "0123456789abcdef".repeat(4));
+    let lock = format!(
+        "version = 1\n\n[[template]]\nreference = \".\"\nkind = \"directory\"\nname = \"mine\"\n\n\
+         [base]\nimage = \"debian:bookworm-slim\"\ndigest = \"{digest}\"\n"
+    );
+    abx.write("mine/template.lock", &lock);
+    let stderr = abx.run(&["template", "build", &template, "--frozen", "--offline"]).failure(1, "E7012");
+    assert!(stderr.contains(&format!("`debian:bookworm-slim@{digest}` is not to be had")), "{stderr}");
+    let ran = abx.run(&["template", "build", &template, "--offline"]);
+    let drift = "template.lock: `debian:bookworm-slim`: locked sha256:0123456789ab, found ";
+    assert!(ran.stderr.contains(drift), "{ran:#?}");
+    ran.success();
+    assert_eq!(std::fs::read_to_string(abx.folder().join("mine/template.lock")).expect("the lock"), lock);
+}
+
 /// Lets the tag stand for an image with this word in it.
 fn image(registry: &LoopbackRegistry, word: &str) {
     let mut builder = tar::Builder::new(Vec::new());
