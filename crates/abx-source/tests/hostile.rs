@@ -275,6 +275,11 @@ async fn what_was_there_before_stays_of_use() {
     let refused = "E5020 cannot unpack `o/r` at 111111111111: what was sent is no gzip archive";
     assert_eq!(world.outcome("o/r", &anew).await, refused);
     assert_eq!(world.picture(), before);
+    // So does what a branch stood for, where its next commit is not to be had.
+    world.github.put_archive("o/r", "HEAD", TWO, vec![b'x'; 99]);
+    assert!(world.outcome("o/r", &anew).await.starts_with("E5020 cannot unpack `o/r` at 222222222222"));
+    assert_eq!(world.picture(), before);
     let offline = GithubSettings { offline: true, ..world.settings() };
     assert_eq!(world.outcome("o/r", &offline).await, "ok");
+    assert_eq!(world.picture(), before);
 }

@@ -186,8 +186,8 @@ impl Cache {
 
     /// Lets the view that people see lead to a commit.
     pub(super) fn show(&self, commit: &str) -> Result<(), GithubError> {
-        let view = self.home.templates().join(&self.repository).join(&self.name);
-        let target = format!("../../../store/packages/{}/{}/{commit}/{TREE}", self.host, self.repository);
+        let view = self.view();
+        let target = format!("{}/{commit}/{TREE}", self.seen_from_view());
         if std::fs::read_link(&view).is_ok_and(|found| found.as_os_str() == target.as_str()) {
             return Ok(());
         }
@@ -199,6 +199,21 @@ impl Cache {
             std::fs::rename(&link, &view)
         })();
         result.map_err(GithubError::io("write", &view))
+    }
+
+    /// The commit that the view leads to, where it is whole.
+    pub(super) fn shown(&self) -> Option<String> {
+        let target = std::fs::read_link(self.view()).ok()?;
+        let commit = target.strip_prefix(self.seen_from_view()).ok()?.parent()?.to_str()?;
+        (is_commit(commit) && self.is_complete(commit)).then(|| commit.to_owned())
+    }
+
+    fn view(&self) -> PathBuf {
+        self.home.templates().join(&self.repository).join(&self.name)
+    }
+
+    fn seen_from_view(&self) -> String {
+        format!("../../../store/packages/{}/{}", self.host, self.repository)
     }
 
     pub(super) fn ref_lock(&self) -> PathBuf {

@@ -35,8 +35,16 @@ impl Pinner<'_> {
             let is_young = !self.settings.no_cache && pin.is_fresh(now(), self.settings.cache_ttl);
             pin.is_commit || self.settings.offline || is_young
         };
-        let pin = self.cache(name).pin().filter(believes)?;
-        Some(Pinned { commit: pin.commit, name: name.map(str::to_owned), is_chosen: false })
+        let cache = self.cache(name);
+        let mut commit = cache.pin().filter(believes)?.commit;
+        // It may have moved to what could not be fetched: what was there before is better than nothing.
+        if self.settings.offline
+            && !cache.is_complete(&commit)
+            && let Some(shown) = cache.shown()
+        {
+            commit = shown;
+        }
+        Some(Pinned { commit, name: name.map(str::to_owned), is_chosen: false })
     }
 
     fn known_latest(&self) -> Option<Pinned> {
