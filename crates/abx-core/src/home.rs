@@ -13,7 +13,9 @@
 //!     images/<id>.json               images by the digest of their layers and configuration
 //!     plans/<digest>                 the image that layers and configuration of a plan have come to
 //!     bases/<name>                   the image that a base name stands for here
-//!     pulled/<name>.json             what a name stood for in its registry, and when
+//!     pulled/<name>.json             the image that a name in a registry was pulled as, and when
+//!     tags/<digest>.json             what a tag or range in a registry stood for, and the template in it
+//!     partial/<digest>               beginnings of blobs whose transfer was cut short
 //!     vendored/<digest>              the image that came in a vendored file
 //!     names/<name>/<tag>             local templates: a name's tag -> image id
 //!     lineages/<name>/<tag>.json     the template files behind that image

@@ -94,6 +94,7 @@ async fn fetch(
     match (abx_image::pull(store, name, &Platform::host(), &context.registries(), progress).await, release) {
         (Ok(image), _) => {
             if let Origin::Registry { digest, .. } = &image.origin {
+                let name = name.split('@').next().unwrap_or(name);
                 progress.event(Event::Note(format!("{name}: from its registry, {digest}")));
             }
             Ok(image)
@@ -142,6 +143,8 @@ fn bootstrap_settings(context: &Context, options: &FetchOptions) -> BootstrapSet
 pub(crate) fn known(context: &Context, store: &ImageStore, name: &str) -> Result<Option<Image>, Error> {
     match std::fs::read_to_string(record(context, name)) {
         Ok(id) => Ok(store.image(&ImageId(id))?),
+        // The same digest may have been pulled by another tag.
+        Err(_) if name.contains('@') => Ok(store.pulled(name, &Platform::host())?.map(|pulled| pulled.image)),
         Err(_) => Ok(None),
     }
 }

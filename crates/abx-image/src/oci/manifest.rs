@@ -8,7 +8,7 @@ use super::{Descriptor, INDEX, MANIFEST};
 /// Either kind of document a name may stand for.
 #[derive(Debug)]
 pub(crate) enum Manifest {
-    Image(ImageManifest),
+    Image(Box<ImageManifest>),
     Index(Index),
 }
 

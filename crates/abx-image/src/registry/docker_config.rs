@@ -15,8 +15,7 @@ use serde::Deserialize;
 use super::Credentials;
 
 /// Docker Hub's keys, the one docker writes first.
-const HUB_KEYS: [&str; 4] =
-    ["https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io"];
+const HUB_KEYS: [&str; 3] = ["https://index.docker.io/v1/", "index.docker.io", "docker.io"];
 
 /// A helper that knows a user only by this name means an identity token.
 const TOKEN_USER: &str = "<token>";

@@ -35,7 +35,7 @@ enum Piece {
     /// The last bytes, and what all of them are.
     Last {
         rest: Bytes,
-        blob: Descriptor,
+        blob: Box<Descriptor>,
         diff_id: Digest,
     },
 }
@@ -88,7 +88,7 @@ async fn send(
                     None => upload::put(endpoint, &digest, rest).await?,
                 };
                 task.advance(count);
-                return Ok(Some(Sent { blob, diff_id, was_there }));
+                return Ok(Some(Sent { blob: *blob, diff_id, was_there }));
             }
         }
     }
@@ -110,7 +110,7 @@ fn pack_in_pieces(layer: &Path, pieces: mpsc::Sender<Piece>) -> Result<(), Image
     let packed = pack(layer, PackOptions::default(), &mut gzip)?;
     let (chunks, digest, size) = gzip.finish().map_err(fault)?.finish();
     let blob = Descriptor::new(oci::LAYER_GZIP, &digest, size);
-    let last = Piece::Last { rest: chunks.buffer.into(), blob, diff_id: packed.diff_id };
+    let last = Piece::Last { rest: chunks.buffer.into(), blob: Box::new(blob), diff_id: packed.diff_id };
     // Whoever is gone has an error of its own.
     let _ = chunks.pieces.blocking_send(last);
     Ok(())

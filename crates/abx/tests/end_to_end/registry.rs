@@ -55,7 +55,8 @@ fn what_is_pushed_is_the_template_wherever_it_is_pulled() {
     other.run(&["template", "resolve", &format!("{image}:^2")]).failure(4, "E2006");
     assert_eq!(other.run(&["template", "pull", &range, "--name", "mine"]).success(), "mine:1.2.0\n");
 
-    for reference in ["mine", &range, pushed["canonical"].as_str().expect("a reference")] {
+    let by_digest = format!("{image}@{}", pushed["digest"].as_str().expect("a digest"));
+    for reference in ["mine", &range, pushed["canonical"].as_str().expect("a reference"), &by_digest] {
         let sandbox = other.create(&["--offline", reference]);
         assert_eq!(
             sandbox.sh("cat /shop; pwd; id -un; echo $SHOP"),
