@@ -38,6 +38,47 @@ pub struct ImageConfig {
     pub labels: Vec<(String, String)>,
     /// One line for each layer on what made it, bottom first.
     pub history: Vec<String>,
+    /// What made no layer, in order: each with the number of layers that were there by then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<(usize, String)>,
+    /// `VOLUME`: directories that outlive a container elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<String>,
+    /// `STOPSIGNAL`; empty means `SIGTERM`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stop_signal: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub healthcheck: Option<Healthcheck>,
+    /// `ONBUILD`: instructions for Dockerfiles that begin with this image.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<String>,
+    /// `SHELL`; empty means `/bin/sh -c`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shell: Vec<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub author: String,
+}
+
+/// `HEALTHCHECK` as an image's configuration keeps it. Times are in nanoseconds, 0 for the runtime's defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Healthcheck {
+    /// `NONE`; `CMD` and a program with its arguments; or `CMD-SHELL` and a line for the shell.
+    pub test: Vec<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub interval: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub timeout: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub start_period: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub start_interval: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub retries: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Where the bottom of an image came from; shown to the user and kept with the image.

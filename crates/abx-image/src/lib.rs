@@ -32,7 +32,7 @@ pub mod unpack;
 pub use digest::Digest;
 pub use error::ImageError;
 pub use export::{ExportOptions, Exported};
-pub use image::{Image, ImageConfig, ImageId, LayerId, Origin};
+pub use image::{Healthcheck, Image, ImageConfig, ImageId, LayerId, Origin};
 pub use import::Imported;
 pub use layout::Layout;
 pub use pack::{PackFault, PackOptions, Packed, pack};
