@@ -15,6 +15,7 @@ mod exec;
 mod files;
 mod github;
 mod image;
+mod info;
 mod inherit;
 mod lifecycle;
 mod limits;
