@@ -180,6 +180,21 @@ async fn a_server_that_never_ends() {
 }
 
 #[tokio::test]
+async fn paths_are_no_longer_than_can_be_opened() {
+    let world = World::new().await;
+    let deep = |folders: usize| format!("{}/f", vec!["d".repeat(200); folders].join("/"));
+    for (folders, expected) in
+        [(18, "ok"), (20, "E5021 cannot unpack `o/r` at 111111111111: the archive has more than ")]
+    {
+        let files = [("template.yaml", TEMPLATE), (&deep(folders), "deep")];
+        world.github.put("o/r", "HEAD", ONE, &files);
+        let anew = GithubSettings { no_cache: true, ..world.settings() };
+        let outcome = world.outcome("o/r", &anew).await;
+        assert!(outcome.starts_with(expected), "{folders}: {outcome}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_sends_us_elsewhere() {
     let nowhere = "E5004 HOST gave an answer that makes no sense: it redirects to nowhere";
     for path in ["/commits/", "/tarball/", "/codeload/"] {

@@ -22,6 +22,9 @@ use crate::digest;
 /// However slowly it comes, it is over then.
 const DOWNLOAD_TIME: Duration = Duration::from_secs(1800);
 
+/// Linux opens no longer path, a byte for its end not counted.
+const PATH_MAX: usize = 4095;
+
 /// Chunks on their way from the wire to the disk.
 const CHUNKS: usize = 16;
 
@@ -53,7 +56,9 @@ pub(super) async fn download(
         let response = api.tarball(reference, commit).await?;
         // Each attempt has a directory of its own: nothing of a broken one is ever in an entry.
         let staging = cache.staging()?;
-        match (download.unpack(response, staging.path().join(ENTRY).join(TREE)).await, pauses.next()) {
+        let tree = staging.path().join(ENTRY).join(TREE);
+        let caps = caps(settings, &[&tree, &cache.entry(commit).join(TREE)]);
+        match (download.unpack(response, tree, caps).await, pauses.next()) {
             (Err(GithubError::Transfer { .. }), Some(pause)) => tokio::time::sleep(*pause).await,
             (extracted, _) => break (staging, extracted?),
         }
@@ -71,10 +76,9 @@ pub(super) async fn download(
 
 impl Download<'_> {
     /// Fills `tree` with what `response` sends, while it arrives.
-    async fn unpack(&self, response: Response, tree: PathBuf) -> Result<Extracted, GithubError> {
+    async fn unpack(&self, response: Response, tree: PathBuf, caps: Caps) -> Result<Extracted, GithubError> {
         std::fs::create_dir_all(&tree).map_err(GithubError::io("write", &tree))?;
         let host = shown_host(response.url());
-        let caps = self.settings.caps;
         if response.content_length().is_some_and(|length| length > caps.compressed) {
             return Err(self.refused(ArchiveFault::Cap { what: "bytes of download", cap: caps.compressed }));
         }
@@ -138,6 +142,14 @@ impl Download<'_> {
             fault,
         }
     }
+}
+
+/// The caps, with paths no longer than can be opened below each of these directories.
+fn caps(settings: &GithubSettings, directories: &[&Path]) -> Caps {
+    let length = |path: &&Path| std::path::absolute(path).map_or(0, |path| path.as_os_str().len());
+    // One for the slash between them.
+    let taken = 1 + directories.iter().map(length).max().unwrap_or_default();
+    Caps { path: settings.caps.path.min(PATH_MAX.saturating_sub(taken)), ..settings.caps }
 }
 
 /// Extracts, and waits until all of it is on disk.
