@@ -279,6 +279,35 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_is_shared_by_many_or_held_by_one() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("lock");
+        let shared = [Lock::try_shared(&path), Lock::try_shared(&path)].map(|lock| lock.expect("lock"));
+        assert!(shared.iter().all(Option::is_some));
+        assert!(Lock::try_exclusive(&path).expect("lock").is_none());
+        drop(shared);
+        let alone = Lock::try_exclusive(&path).expect("lock").expect("free");
+        assert!(Lock::try_shared(&path).expect("lock").is_none());
+        drop(alone);
+    }
+
+    #[test]
+    fn a_touch_notes_a_use_that_is_not_a_minute_old() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("mark");
+        let now = std::time::SystemTime::now();
+        let ago = |seconds| now - std::time::Duration::from_secs(seconds);
+        std::fs::write(&path, "").expect("write");
+        for (before, is_noted) in [(ago(3600), true), (ago(20), false)] {
+            File::options().write(true).open(&path).expect("open").set_modified(before).expect("set");
+            touch(&path);
+            let after = path.metadata().expect("metadata").modified().expect("time");
+            assert_eq!(after > before + std::time::Duration::from_secs(1), is_noted);
+        }
+        touch(&dir.path().join("absent"));
+    }
+
+    #[test]
     fn atomic_write_replaces_and_leaves_nothing_beside() {
         let dir = tempfile::tempdir().expect("tempdir");
         let path = dir.path().join("a/b");

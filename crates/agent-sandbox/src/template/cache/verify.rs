@@ -109,12 +109,15 @@ fn layer_fault(store: &ImageStore, layer: &StoredLayer, deep: bool) -> Result<Ch
     })
 }
 
-type Found = (Damaged, Target);
+/// What is damaged, and what to remove for that.
+type Found = (Damaged, Option<Target>);
 
 /// Images whose record is damaged, or which lack a layer.
 fn images(store: &ImageStore, verified: &mut Verified, found: &mut Vec<Found>) -> Result<(), Error> {
-    let local = store.list()?;
-    for stored in store.stored_images()? {
+    let (local, images) = (store.list()?, store.stored_images()?);
+    let gone: Vec<_> =
+        local.iter().filter(|tag| images.iter().all(|stored| stored.id != tag.image)).collect();
+    for stored in &images {
         verified.checked += 1;
         let reason = match &stored.image {
             None => "its record is damaged".to_owned(),
@@ -130,16 +133,14 @@ fn images(store: &ImageStore, verified: &mut Verified, found: &mut Vec<Found>) -
             .collect();
         let name = names.first().cloned().unwrap_or_else(|| short(&stored.id.0).to_owned());
         let damaged = Damaged { kind: Kind::Image, name, reason, id: stored.id.0.clone(), repaired: false };
-        found.push((damaged, Target::Image(stored.id)));
+        found.push((damaged, Some(Target::Image(stored.id.clone()))));
     }
-    for tag in local {
-        if store.stored_images()?.iter().all(|stored| stored.id != tag.image) {
-            verified.checked += 1;
-            let (name, reason) = (format!("{}:{}", tag.name, tag.tag), "its image is gone".to_owned());
-            let damaged =
-                Damaged { kind: Kind::Image, name, reason, id: tag.image.0.clone(), repaired: false };
-            found.push((damaged, Target::Image(tag.image)));
-        }
+    for tag in gone {
+        verified.checked += 1;
+        let name = format!("{}:{}", tag.name, tag.tag);
+        let (kind, reason, id) =
+            (Kind::Image, "its image is gone: build it again".to_owned(), tag.image.0.clone());
+        found.push((Damaged { kind, name, reason, id, repaired: false }, None));
     }
     Ok(())
 }
@@ -155,7 +156,7 @@ fn source(cached: &Cached, reason: String) -> Found {
         CachedOrigin::Archive { file, .. } => (Kind::Archive, file.clone()),
     };
     let id = cached.path.display().to_string();
-    (Damaged { kind, name, reason, id, repaired: false }, Target::Path(cached.path.clone()))
+    (Damaged { kind, name, reason, id, repaired: false }, Some(Target::Path(cached.path.clone())))
 }
 
 fn damaged_layer(layer: &StoredLayer, reason: String) -> Found {
@@ -164,7 +165,7 @@ fn damaged_layer(layer: &StoredLayer, reason: String) -> Found {
         .as_ref()
         .map_or_else(|| short(&layer.id.0).to_owned(), |record| record.created_by.clone());
     let damaged = Damaged { kind: Kind::Layer, name, reason, id: layer.id.0.clone(), repaired: false };
-    (damaged, Target::Layer(layer.id.clone()))
+    (damaged, Some(Target::Layer(layer.id.clone())))
 }
 
 /// Takes what is damaged out of its place, unless a live sandbox runs on it.
@@ -175,6 +176,7 @@ fn repair(context: &Context, found: &mut [Found]) -> Result<(), Error> {
     let staging = Staging::new(&parent).map_err(Error::state(&parent))?;
     let needed = needed_now(context)?;
     for (damaged, target) in found {
+        let Some(target) = target else { continue };
         if needed.runs_on(target) {
             damaged.reason += ", and a live sandbox runs on it";
             continue;

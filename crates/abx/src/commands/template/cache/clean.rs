@@ -35,7 +35,7 @@ pub(super) async fn clean(edge: &Edge, args: &CacheCleanArgs) -> Result<u8, Fail
 }
 
 fn text(cleaned: &Cleaned) -> String {
-    let lines: String = cleaned.removed.iter().map(|entry| line(entry)).collect();
+    let lines: String = cleaned.removed.iter().map(line).collect();
     let freed = human::bytes(cleaned.freed);
     match (cleaned.dry_run, cleaned.removed.is_empty()) {
         (_, true) => "nothing to remove\n".to_owned(),

@@ -18,7 +18,7 @@ pub(super) fn images(context: &Context) -> Result<(Images, Vec<Item>), Error> {
     let claims = Claims::of(context, &store)?;
     let (stored, layers) = (store.stored_images()?, store.stored_layers()?);
     let paths: Vec<PathBuf> = layers.iter().map(|layer| store.layer_path(&layer.id)).collect();
-    let measured = layers.iter().map(|layer| layer.id.clone()).zip(measure_all(&paths).into_iter());
+    let measured = layers.iter().map(|layer| layer.id.clone()).zip(measure_all(&paths));
     let sizes: HashMap<LayerId, u64> = measured.map(|(id, (size, _))| (id, size)).collect();
     let made = |layer: &'_ StoredLayer| layer.record.as_ref().map(|record| record.created);
     let mut of_layers = Layers {
