@@ -111,3 +111,75 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<(Vendored, Vec<Package>), Vendored
     let digest = Digest::of(bytes);
     Ok((Vendored { file: path.to_owned(), name, version, image, origin, digest }, packages))
 }
+
+#[cfg(test)]
+mod tests {
+    use abx_core::Fault;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn manifest(change: impl FnOnce(&mut Value)) -> Vec<u8> {
+        let mut value = json!({
+            "format": 1,
+            "made_by": "abx 0.1.0",
+            "name": "web",
+            "version": "1.0.0",
+            "image": format!("sha256:{}", "a".repeat(64)),
+            "origin": {"kind": "registry", "name": "debian", "digest": "sha256:b"},
+            "packages": [{
+                "name": "web",
+                "text": "version: \"1\"\nmetadata: {name: web}\nbase: {image: debian}\n",
+                "has_healthcheck": false,
+            }],
+        });
+        change(&mut value);
+        serde_json::to_vec(&value).expect("JSON")
+    }
+
+    fn outcome(bytes: &[u8]) -> String {
+        match parse(Path::new("web.abx.tar"), bytes) {
+            Ok((vendored, packages)) => format!("{} with {}", vendored.name, packages.len()),
+            Err(error) => format!("{} {error}", error.code()),
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_is_passed_over_and_what_is_wrong_refused() {
+        assert_eq!(outcome(&manifest(|_| {})), "web with 1");
+        assert_eq!(outcome(&manifest(|value| value["later"] = json!(1))), "web with 1");
+        for (change, start) in [
+            (("format", json!(2)), "E2004 it is of format 2, made by abx 0.1.0, and"),
+            (("image", json!("sha256:../../x")), "E5020 it is damaged: abx-vendor.json names no image"),
+            (("image", json!(1)), "E5020 it is damaged: abx-vendor.json: "),
+            (
+                ("packages", json!([{"name": "x", "text": "[", "has_healthcheck": false}])),
+                "E2004 the template `x`",
+            ),
+        ] {
+            let found = outcome(&manifest(|value| value[change.0] = change.1));
+            assert!(found.starts_with(start), "{found}");
+        }
+        // What a newer one is like beyond that is its own affair.
+        assert_eq!(
+            outcome(br#"{"format": 9, "made_by": "abx 2.0\u001b[31m"}"#),
+            "E2004 it is of format 9, made by abx 2.0[31m, and this version reads format 1"
+        );
+        assert!(outcome(b"<html>").starts_with("E5020 it is damaged: abx-vendor.json: "));
+    }
+
+    #[test]
+    fn a_first_member_of_another_name_or_size_is_none() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        let path = dir.path().join("x.abx.tar");
+        for (name, size) in [("other.json", 2), (MANIFEST, MANIFEST_CAP + 1)] {
+            let mut header = tar::Header::new_ustar();
+            header.set_path(name).expect("path");
+            header.set_size(size);
+            header.set_cksum();
+            std::fs::write(&path, [header.as_bytes(), &b"{}"[..]].concat()).expect("write");
+            let error = Vendored::read(&path).expect_err(name);
+            assert_eq!(error.code().as_str(), "E5020", "{error}");
+        }
+    }
+}
