@@ -11,8 +11,8 @@ use abx_core::host::HostNetwork;
 use abx_core::{Event, Fault, Home, Progress};
 use abx_image::ImageStore;
 use abx_isolate::{
-    Bind, Ids, IsolateError, Launch, Limits as IsolateLimits, Network, Process, Relays, Root, RuntimeFile,
-    Slots, Streams, Upper,
+    Bind, Extras, Ids, IsolateError, Launch, Limits as IsolateLimits, Network, Process, Relays, Root,
+    RuntimeFile, Slots, Streams, Upper,
 };
 use abx_source::{BaseImage, SourceContext};
 
@@ -163,6 +163,7 @@ fn run(
             content: abx_isolate::resolv_conf(""),
             mode: 0o644,
         }],
+        extras: Extras::default(),
         limits: IsolateLimits::default(),
         network: Network::Veth { slot: slot.number() },
         process: Process {

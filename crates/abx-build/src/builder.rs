@@ -1,8 +1,9 @@
 //! A plan's layers, each taken from the store or made, and the image they come to.
 
 pub(crate) mod layer;
-mod records;
+pub(crate) mod records;
 mod stored;
+pub(crate) mod workshop;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use abx_spec::Effective;
 
 use crate::error::BuildError;
 pub use stored::stored_layers;
+use workshop::Workshop;
 
 /// Builds images of lineages. Several may do so at once, in several processes: each layer is made by one.
 #[derive(Clone, Debug)]
@@ -133,12 +135,9 @@ impl Builder {
         let renewals = records::renewals(&self.home, self.no_cache)?;
         let plan = crate::plan(&members, &base, &renewals);
         let mut build = layer::Build {
-            builder: self,
+            workshop: Workshop::new(self, progress, stop),
             lineage,
-            progress,
-            stop,
             layers: base.layers.clone(),
-            is_swept: false,
             is_foreign: is_foreign(lineage, &base),
         };
         let mut history = base.config.history.clone();
@@ -174,7 +173,7 @@ fn is_foreign(lineage: &Lineage, base: &Image) -> bool {
 }
 
 /// Hands events to the thread that has the caller's [`Progress`].
-struct Channel(tokio::sync::mpsc::UnboundedSender<Event>);
+pub(crate) struct Channel(pub(crate) tokio::sync::mpsc::UnboundedSender<Event>);
 
 impl Progress for Channel {
     fn event(&self, event: Event) {
@@ -183,7 +182,7 @@ impl Progress for Channel {
     }
 }
 
-struct StopOnDrop(Arc<AtomicBool>);
+pub(crate) struct StopOnDrop(pub(crate) Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {

@@ -2,6 +2,7 @@
 
 mod jobs;
 mod run;
+pub(crate) mod spawn;
 
 use std::io;
 
@@ -18,13 +19,13 @@ use crate::step::{Action, Step};
 use crate::view::View;
 
 use jobs::Prepared;
-use run::End;
+use spawn::End;
 
 /// Makes the layer of a step that runs processes.
 pub(crate) fn run_step(build: &Build<'_>, step: &Step, task: &Task<'_>) -> Result<StagedLayer, BuildError> {
-    let redactor = Redactor::new(&build.builder.host);
+    let redactor = Redactor::new(&build.workshop.builder.host);
     let name = format!("build-{}", step.key.0.get(..16).unwrap_or(&step.key.0));
-    let logs = build.builder.home.logs();
+    let logs = build.workshop.builder.home.logs();
     let log = Log::create(&logs, &name, &redactor).map_err(BuildError::state("write", logs))?;
     let mut worker = Worker { build, step, task, log, view: build.view() };
     let staged = worker.work()?;
@@ -70,7 +71,7 @@ impl Worker<'_> {
 
     /// Runs `job` over the layers below, what it writes going to a layer of its own.
     pub(crate) fn run_in_layer(&mut self, job: &Job, command: &str) -> Result<StagedLayer, BuildError> {
-        let staged = self.build.builder.store.begin_layer()?;
+        let staged = self.build.workshop.builder.store.begin_layer()?;
         let end = run::run(self, job, &staged)?;
         match self.failure(end) {
             None => {
@@ -108,7 +109,7 @@ impl Worker<'_> {
             End::Exited(0) => return None,
             End::Exited(status) => Failure::Status(status.into()),
             End::Signaled(signal) => Failure::Signal(signal),
-            End::TimedOut => return Some(Failure::Timeout(self.build.builder.limits.timeout)),
+            End::TimedOut => return Some(Failure::Timeout(self.build.workshop.builder.limits.timeout)),
             End::OutOfMemory(limit) => return Some(Failure::Memory(Some(limit))),
         };
         if self.log.lines().any(|line| line.contains("No space left on device")) {

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use abx_core::Progress;
 use abx_core::progress::{self, Unit};
 use abx_isolate::{
-    Ids, IsolateError, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, StepChild, StepEnd,
-    Stopper, Streams, Upper, spawn_step,
+    Extras, Ids, IsolateError, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, StepChild,
+    StepEnd, Stopper, Streams, Upper, spawn_step,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -132,6 +132,7 @@ fn launch(unconfigured: &Unconfigured<'_>) -> Result<Launch, DebianError> {
             content: STAND_IN.to_owned(),
             mode: 0o755,
         }],
+        extras: Extras::default(),
         limits: Limits::default(),
         network: Network::None,
         process: Process {

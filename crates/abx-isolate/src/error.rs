@@ -182,8 +182,11 @@ pub(crate) fn system<E: Into<SystemError>>(action: &'static str) -> impl FnOnce(
 }
 
 /// As [`system`], for a mount.
-pub(crate) fn mounting<E: Into<SystemError>>(what: &'static str) -> impl FnOnce(E) -> IsolateError {
-    move |error| IsolateError::Mount { what: what.into(), source: error.into() }
+pub(crate) fn mounting<E: Into<SystemError>>(
+    what: impl Into<Cow<'static, str>>,
+) -> impl FnOnce(E) -> IsolateError {
+    let what = what.into();
+    move |error| IsolateError::Mount { what, source: error.into() }
 }
 
 fn kernel_says(message: &str) -> String {

@@ -1,6 +1,6 @@
 //! What to launch, as data.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ pub struct Launch {
     /// read-only at their path; where the root has nothing there an empty file is made to bind over. Paths
     /// below `/run` (a fresh tmpfs) are simply written there and leave no trace.
     pub files: Vec<RuntimeFile>,
+    #[serde(default)]
+    pub extras: Extras,
     pub limits: Limits,
     pub network: Network,
     pub process: Process,
@@ -70,6 +72,48 @@ pub struct RuntimeFile {
     pub path: PathBuf,
     pub content: String,
     pub mode: u32,
+}
+
+/// What only steps of Dockerfiles ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extras {
+    /// The directory that is a fresh tmpfs in place of `/run`, which then is the root's own.
+    pub fleeting: Option<PathBuf>,
+    /// Mounted in order, after the binds.
+    pub memory: Vec<Memory>,
+    /// Laid down last, as [`Launch::files`] are.
+    pub secrets: Vec<SecretFile>,
+}
+
+/// An empty file system in memory, for everybody to write to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    pub target: PathBuf,
+    /// Bytes; `None` for the kernel's default, half of all memory.
+    pub size: Option<u64>,
+}
+
+/// A file that exists only at run time, with an owner, whose content nobody prints.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretFile {
+    pub path: PathBuf,
+    pub content: Vec<u8>,
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+}
+
+impl Launch {
+    /// The directory that is a fresh tmpfs.
+    pub(crate) fn fleeting(&self) -> &Path {
+        self.extras.fleeting.as_deref().unwrap_or(Path::new("/run"))
+    }
+}
+
+impl std::fmt::Debug for SecretFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SecretFile({}, ****)", self.path.display())
+    }
 }
 
 /// Limits that hold for the whole tree; `None` leaves that resource alone.

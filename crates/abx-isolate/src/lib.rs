@@ -48,7 +48,9 @@ mod userns;
 pub use cgroup::{Cgroups, Stats};
 pub use doctor::{Check, Leftover, host_report, leftovers, remove, require_root};
 pub use error::{Feature, IsolateError, SystemError};
-pub use launch::{Bind, Ids, Launch, Limits, Network, Process, Root, RuntimeFile, Upper};
+pub use launch::{
+    Bind, Extras, Ids, Launch, Limits, Memory, Network, Process, Root, RuntimeFile, SecretFile, Upper,
+};
 pub use network::{Addresses, interface_name, remove_table};
 pub use relay::{Activity, DNS_ADDRESS, PortForward, Relays, resolv_conf};
 pub use running::{Ended, Running};

@@ -2,16 +2,14 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use abx_core::fs::Lock;
-use abx_core::progress::{Task, Unit, start};
-use abx_core::{Event, Progress, Snippet};
-use abx_image::{LayerId, LayerRecord, StagedLayer};
+use abx_core::Snippet;
+use abx_core::progress::{Unit, start};
+use abx_image::{LayerId, StagedLayer};
 use abx_source::{Lineage, Package, PackageRoot};
 
-use super::{Builder, Outcome};
+use super::Outcome;
+use super::workshop::Workshop;
 use crate::canvas::{Canvas, Owner};
 use crate::error::{BuildError, FailedStep};
 use crate::job::Scope;
@@ -20,19 +18,12 @@ use crate::setup::{SetupFailure, owner_of};
 use crate::step::{Action, Step};
 use crate::view::View;
 
-/// How often a wait looks whether it shall end.
-const PAUSE: Duration = Duration::from_millis(50);
-
 /// A build under way.
 pub(crate) struct Build<'a> {
-    pub(crate) builder: &'a Builder,
+    pub(crate) workshop: Workshop<'a>,
     pub(crate) lineage: &'a Lineage,
-    pub(crate) progress: &'a dyn Progress,
-    pub(crate) stop: &'a AtomicBool,
     /// The layers so far, bottom first, those without effect left out.
     pub(crate) layers: Vec<LayerId>,
-    /// Whether what killed builds left has been looked for.
-    pub(crate) is_swept: bool,
     /// Whether the layers so far hold what a template of anybody brought along.
     pub(crate) is_foreign: bool,
 }
@@ -40,39 +31,20 @@ pub(crate) struct Build<'a> {
 impl Build<'_> {
     /// Adds the layer of `step`, and says whether it has one at all.
     pub(crate) fn step(&mut self, step: &Step) -> Result<(Outcome, bool), BuildError> {
-        self.check_stop()?;
-        let task = start(self.progress, format!("{}: {}", step.template, step.title), None, Unit::Items);
-        let outcome = match self.builder.store.has_layer(&step.key) {
-            true => Outcome::Cached,
-            false => self.make_once(step, &task)?,
+        let label = format!("{}: {}", step.template, step.title);
+        let task = start(self.workshop.progress, label, None, Unit::Items);
+        let make = || match step.action.runs_processes() {
+            true => crate::process::run_step(self, step, &task),
+            false => self.write_files(step),
         };
-        let has_effect = has_entries(&self.builder.store.layer_path(&step.key))
-            .map_err(BuildError::state("read", self.builder.store.layer_path(&step.key)))?;
+        let outcome = self.workshop.layer(&step.key, &step.title, make)?;
+        let has_effect = self.workshop.has_effect(&step.key)?;
         if has_effect {
             self.layers.push(step.key.clone());
         }
         self.is_foreign = self.is_foreign || self.brings_along(step);
         task.finish(if outcome == Outcome::Cached { "cached" } else { "done" });
         Ok((outcome, has_effect))
-    }
-
-    /// Makes the layer, unless another process that was at it has made it meanwhile.
-    fn make_once(&mut self, step: &Step, task: &Task<'_>) -> Result<Outcome, BuildError> {
-        let _lock = self.lock(step)?;
-        if self.builder.store.has_layer(&step.key) {
-            return Ok(Outcome::Cached);
-        }
-        // What killed builds left may fill the disk: only now that something is made anyway.
-        if !std::mem::replace(&mut self.is_swept, true) {
-            self.builder.store.sweep_staging()?;
-        }
-        let staged = match step.action.runs_processes() {
-            true => crate::process::run_step(self, step, task)?,
-            false => self.write_files(step)?,
-        };
-        self.check_stop()?;
-        staged.publish(step.key.clone(), &LayerRecord::new(&step.title))?;
-        Ok(Outcome::Built)
     }
 
     /// Whether a step puts into the image what neither we nor the distribution vouch for.
@@ -93,48 +65,13 @@ impl Build<'_> {
         Scope::Template(format!("{}-{}", step.template, &digest[..8]))
     }
 
-    fn lock(&self, step: &Step) -> Result<Lock, BuildError> {
-        let mut is_told = false;
-        loop {
-            if let Some(lock) = self.builder.store.try_lock_layer(&step.key)? {
-                return Ok(lock);
-            }
-            if !std::mem::replace(&mut is_told, true) {
-                let title = &step.title;
-                self.progress.event(Event::Note(format!("waiting for another build that makes `{title}`")));
-            }
-            self.pause()?;
-        }
-    }
-
-    /// Waits for something that one process may use at a time.
-    pub(crate) fn lock_file(&self, path: &Path) -> Result<Lock, BuildError> {
-        loop {
-            if let Some(lock) = Lock::try_exclusive(path).map_err(BuildError::state("lock", path))? {
-                return Ok(lock);
-            }
-            self.pause()?;
-        }
-    }
-
-    /// Waits a moment, for something another process does.
-    fn pause(&self) -> Result<(), BuildError> {
-        self.check_stop()?;
-        std::thread::sleep(PAUSE);
-        Ok(())
-    }
-
-    pub(crate) fn check_stop(&self) -> Result<(), BuildError> {
-        if self.stop.load(Ordering::Relaxed) { Err(BuildError::Stopped) } else { Ok(()) }
-    }
-
     /// The layers so far, seen as one.
     pub(crate) fn view(&self) -> View {
-        View::new(self.layers.iter().map(|layer| self.builder.store.layer_path(layer)).collect())
+        self.workshop.view(&self.layers)
     }
 
     fn write_files(&self, step: &Step) -> Result<StagedLayer, BuildError> {
-        let staged = self.builder.store.begin_layer()?;
+        let staged = self.workshop.builder.store.begin_layer()?;
         let canvas = Canvas::new(&self.view(), &staged.fs());
         match self.write(step, &canvas).and_then(|()| Ok(canvas.seal()?)) {
             Ok(()) => Ok(staged),
@@ -219,9 +156,4 @@ fn names(requirement: &str, name: &str) -> bool {
         text.to_ascii_lowercase().replace(['_', '.'], "-")
     };
     bare(requirement) == bare(name)
-}
-
-/// Whether a layer has anything in it.
-fn has_entries(directory: &Path) -> io::Result<bool> {
-    Ok(std::fs::read_dir(directory)?.next().is_some())
 }

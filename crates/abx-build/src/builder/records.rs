@@ -18,7 +18,7 @@ use crate::plan::Renewals;
 use crate::step::Step;
 
 /// The renewals so far, and for a build without cache a salt nobody had before.
-pub(super) fn renewals(home: &Home, no_cache: bool) -> Result<Renewals, BuildError> {
+pub(crate) fn renewals(home: &Home, no_cache: bool) -> Result<Renewals, BuildError> {
     let directory = home.store("renewed");
     let mut known = BTreeMap::new();
     if let Ok(entries) = std::fs::read_dir(&directory) {
@@ -41,7 +41,7 @@ pub(super) fn renewals(home: &Home, no_cache: bool) -> Result<Renewals, BuildErr
 
 /// Has later builds use the layers of `steps` for what they would have used without `--no-cache`: naming the
 /// first is enough, since all keys above follow from it.
-pub(super) fn renew(home: &Home, members: &[Member], base: &Image, steps: &[Step]) -> Result<(), BuildError> {
+pub(crate) fn renew(home: &Home, members: &[Member], base: &Image, steps: &[Step]) -> Result<(), BuildError> {
     let plain = crate::plan(members, base, &Renewals::default());
     let (Some(before), Some(after)) = (plain.steps.first(), steps.first()) else { return Ok(()) };
     let path = home.store("renewed").join(&before.key.0);
@@ -49,7 +49,7 @@ pub(super) fn renew(home: &Home, members: &[Member], base: &Image, steps: &[Step
 }
 
 /// The image of `layers` and `config`, recorded where it is new.
-pub(super) fn image(
+pub(crate) fn image(
     store: &ImageStore,
     layers: Vec<LayerId>,
     config: ImageConfig,

@@ -29,7 +29,7 @@ impl Worker<'_> {
         match &self.step.action {
             Action::Apt { packages } => {
                 self.refuse_offline()?;
-                let builder = self.build.builder;
+                let builder = self.build.workshop.builder;
                 let job =
                     crate::apt::install(&self.view, &self.caches(), &builder.host, architecture(), packages);
                 let hint = "apt_install is for images of Debian and its relatives; use `run` with the image's own package tool";
@@ -67,17 +67,21 @@ impl Worker<'_> {
             true => self.build.own_scope(self.step),
             false => Scope::Shared,
         };
-        Caches { home: &self.build.builder.home, scope }
+        Caches { home: &self.build.workshop.builder.home, scope }
     }
 
     fn refuse_offline(&self) -> Result<(), BuildError> {
         let (title, template) = (self.step.title.clone(), self.step.template.clone());
-        if self.build.builder.offline { Err(BuildError::Offline { title, template }) } else { Ok(()) }
+        if self.build.workshop.builder.offline {
+            Err(BuildError::Offline { title, template })
+        } else {
+            Ok(())
+        }
     }
 
     /// A command of the template's own, with caches of the template's own.
     fn command_job(&self, argv: Vec<String>, text: &str) -> Result<Job, BuildError> {
-        let builder = self.build.builder;
+        let builder = self.build.workshop.builder;
         let caches = Caches { home: &builder.home, scope: self.build.own_scope(self.step) };
         let mut job = Job { argv, ..Job::default() }.with_caches(&caches);
         // A program that replaces the system's bundle needs it to be a plain file.
@@ -104,7 +108,7 @@ impl Worker<'_> {
     }
 
     fn prepare_pip(&mut self, packages: &[String]) -> Result<Prepared, BuildError> {
-        let builder = self.build.builder;
+        let builder = self.build.workshop.builder;
         let hint = "add `python3` to apt_install, or inherit from `python-base`";
         let python = crate::pip::python(&self.view, &self.step.env).map_err(self.unreadable())?;
         let python = python.ok_or_else(|| self.no_tool("python3", hint))?;
@@ -137,13 +141,13 @@ impl Worker<'_> {
 
     /// Our copy of uv for this image, fetched once; `None` where there is no way to it.
     fn uv(&mut self, python: &Python) -> Result<Option<PathBuf>, BuildError> {
-        let home = &self.build.builder.home;
+        let home = &self.build.workshop.builder.home;
         let path =
             crate::pip::uv_path(&self.caches(), &self.view, architecture()).map_err(self.unreadable())?;
         if path.exists() {
             return Ok(Some(path));
         }
-        let _lock = self.build.lock_file(&home.store("locks").join("tool-uv.lock"))?;
+        let _lock = self.build.workshop.lock_file(&home.store("locks").join("tool-uv.lock"))?;
         if path.exists() {
             return Ok(Some(path));
         }
@@ -158,7 +162,7 @@ impl Worker<'_> {
     }
 
     fn fetch_uv(&mut self, python: &Python, path: &Path) -> Result<bool, BuildError> {
-        let builder = self.build.builder;
+        let builder = self.build.workshop.builder;
         let parent = builder.home.store("staging");
         let staging = Staging::new(&parent).map_err(BuildError::state("make", &parent))?;
         let job = crate::pip::fetch_uv(
@@ -184,7 +188,7 @@ impl Worker<'_> {
     }
 
     fn unreadable(&self) -> impl FnOnce(io::Error) -> BuildError + use<> {
-        BuildError::state("read", self.build.builder.home.store("layers"))
+        BuildError::state("read", self.build.workshop.builder.home.store("layers"))
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use abx_isolate::{Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper};
+use abx_isolate::{Extras, Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper};
 use abx_protocol::boot::{self, BootConfig, MetricLimits, StartupCommand};
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -71,6 +71,7 @@ impl Plan {
             ids: slot.ids(),
             binds: settings.binds.clone(),
             files: runtime_files(id.as_str(), settings),
+            extras: Extras::default(),
             limits: Limits {
                 cpu: Some(settings.cpu),
                 memory: Some(settings.memory),

@@ -1,15 +1,14 @@
 //! Binds and files that exist only while the sandbox runs.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
-
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, openat};
 use rustix::io::{Errno, Result};
+use rustix::mount::MountAttrFlags;
+use std::os::fd::{AsFd, OwnedFd};
 
 use super::inside::{Inside, give};
-use super::staging::{Staging, attach_over, clone_tree};
-use crate::error::{IsolateError, SystemError};
-use crate::launch::{Bind, Ids, Launch, RuntimeFile};
+use super::staging::{Staging, attach_over, clone_tree, new_mount};
+use crate::error::{IsolateError, SystemError, mounting};
+use crate::launch::{Bind, Ids, Launch, Memory, RuntimeFile, SecretFile};
 use crate::sys;
 
 /// Copies of the host's trees to bind, taken while the host's paths can still be seen; one for each bind.
@@ -25,36 +24,42 @@ fn clone_source(bind: &Bind) -> Result<OwnedFd> {
     Ok(tree)
 }
 
-/// Files of /run first, so that a bind below it hides rather than receives them; then binds in their order;
-/// then files bound over what the root has.
+/// Files of the fleeting directory first, so that a bind below it hides rather than receives them; then binds in
+/// their order; then what is in memory; then files bound over what the root has.
 pub(crate) fn lay_down(
     staging: &Staging,
     inside: &Inside<'_>,
     launch: &Launch,
     sources: Vec<OwnedFd>,
 ) -> std::result::Result<(), IsolateError> {
-    let (fleeting, bound): (Vec<_>, Vec<_>) = launch.files.iter().partition(|file| is_below_run(&file.path));
+    let (fleeting, bound): (Vec<_>, Vec<_>) =
+        launch.files.iter().partition(|file| file.path.starts_with(launch.fleeting()));
     for file in fleeting {
         write_file(inside, file).map_err(|source| cannot_lay(file, source))?;
     }
     for (bind, source) in launch.binds.iter().zip(sources) {
-        attach_bind(inside, bind, &source).map_err(|errno| failed(bind, errno))?;
+        let is_fleeting = bind.target.starts_with(launch.fleeting());
+        attach_bind(inside, bind, &source, is_fleeting).map_err(|errno| failed(bind, errno))?;
+    }
+    for memory in &launch.extras.memory {
+        mount_memory(inside, memory).map_err(mounting(memory.target.display().to_string()))?;
     }
     for (index, file) in bound.into_iter().enumerate() {
         bind_file(staging, inside, launch.ids, file, &format!("file{index}"))
             .map_err(|source| cannot_lay(file, source))?;
     }
+    for (index, secret) in launch.extras.secrets.iter().enumerate() {
+        lay_secret(staging, inside, launch.ids, secret, &format!("secret{index}"))
+            .map_err(|source| IsolateError::RuntimeFile { path: secret.path.clone(), source })?;
+    }
     Ok(())
 }
 
-fn is_below_run(path: &Path) -> bool {
-    path.starts_with("/run")
-}
-
-fn attach_bind(inside: &Inside<'_>, bind: &Bind, source: &OwnedFd) -> Result<()> {
+/// With `is_fleeting` its target is made where it is missing: that leaves no trace.
+fn attach_bind(inside: &Inside<'_>, bind: &Bind, source: &OwnedFd, is_fleeting: bool) -> Result<()> {
     let target = match inside.find(&bind.target) {
         Err(Errno::NOENT | Errno::NOTDIR) if bind.optional => return Ok(()),
-        Err(Errno::NOENT) if is_below_run(&bind.target) => make_target(inside, bind, source)?,
+        Err(Errno::NOENT) if is_fleeting => make_target(inside, bind, source)?,
         found => found?,
     };
     attach_over(source, target)
@@ -88,6 +93,35 @@ fn bind_file(
     let set = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
     sys::mount_setattr(&tree, set, None, false)?;
     Ok(attach_over(&tree, inside.file(&file.path, 0o644)?)?)
+}
+
+fn mount_memory(inside: &Inside<'_>, memory: &Memory) -> Result<()> {
+    let size = memory.size.map(|size| size.to_string());
+    let mut options = vec![("mode", "1777")];
+    options.extend(size.as_deref().map(|size| ("size", size)));
+    let closed = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    attach_over(&new_mount("tmpfs", &options, closed)?, inside.directory(&memory.target)?)
+}
+
+/// Writes the secret into the staging tree, belonging to whom it shall, and binds it read-only.
+fn lay_secret(
+    staging: &Staging,
+    inside: &Inside<'_>,
+    ids: Ids,
+    secret: &SecretFile,
+    name: &str,
+) -> std::result::Result<(), SystemError> {
+    use std::io::Write;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let open = openat(&staging.tree, name, flags, Mode::from_raw_mode(0o600))?;
+    let (uid, gid) = (Uid::from_raw(ids.root() + secret.uid), Gid::from_raw(ids.root() + secret.gid));
+    rustix::fs::fchown(&open, Some(uid), Some(gid))?;
+    rustix::fs::fchmod(&open, Mode::from_raw_mode(secret.mode))?;
+    std::fs::File::from(open).write_all(&secret.content)?;
+    let tree = clone_tree(&staging.tree, name, false)?;
+    let set = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV;
+    sys::mount_setattr(&tree, set, None, false)?;
+    Ok(attach_over(&tree, inside.file(&secret.path, 0o644)?)?)
 }
 
 fn fill(open: OwnedFd, file: &RuntimeFile) -> std::result::Result<(), SystemError> {

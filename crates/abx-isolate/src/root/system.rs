@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mkdirat, mknodat, openat, symlinkat};
 use rustix::io::{Errno, Result};
@@ -43,7 +43,7 @@ const TTY_GROUP: u32 = 5;
 pub(crate) struct Furniture {
     pub(crate) masks: Masks,
     /// Each with its place.
-    trees: [(&'static str, OwnedFd); 3],
+    trees: [(PathBuf, OwnedFd); 3],
 }
 
 impl Furniture {
@@ -52,14 +52,16 @@ impl Furniture {
         let proc = make_proc(staging, &masks).map_err(mounting("/proc"))?;
         let dev = make_dev(staging, launch).map_err(mounting("/dev"))?;
         let run = make_run(staging, launch).map_err(mounting("/run"))?;
-        Ok(Self { masks, trees: [("/proc", proc), ("/dev", dev), ("/run", run)] })
+        let trees = [("/proc".into(), proc), ("/dev".into(), dev), (launch.fleeting().to_owned(), run)];
+        Ok(Self { masks, trees })
     }
 
     /// Moves all to where they belong.
     pub(crate) fn place(&self, inside: &Inside<'_>) -> std::result::Result<(), IsolateError> {
         self.trees.iter().try_for_each(|(path, tree)| {
-            let target = inside.directory(Path::new(path)).map_err(mounting(path))?;
-            attach_over(tree, target).map_err(mounting(path))
+            let failed = || mounting(path.display().to_string());
+            let target = inside.directory(path).map_err(failed())?;
+            attach_over(tree, target).map_err(failed())
         })
     }
 }

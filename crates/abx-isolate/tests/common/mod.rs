@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use abx_isolate::{
-    Ids, IsolateError, Launch, Limits, Network, Process, Relays, Root, StepChild, StepEnd, Streams, Upper,
+    Extras, Ids, IsolateError, Launch, Limits, Network, Process, Relays, Root, StepChild, StepEnd, Streams,
+    Upper,
 };
 use tempfile::TempDir;
 
@@ -106,6 +107,7 @@ impl Place {
             ids: Ids::Range { base: BASE },
             binds: Vec::new(),
             files: Vec::new(),
+            extras: Extras::default(),
             limits: Limits::default(),
             network: Network::None,
             process: Process {
