@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::bench::clock::{attempt, quiet};
 use crate::bench::repository::{NAME, Repository};
 use crate::failure::Failure;
+
+/// The highest is `v9.9.9`.
+pub(crate) const TAGS: usize = 1000;
 
 /// It answers until the lab ends.
 pub(crate) struct Github {
@@ -48,6 +52,11 @@ impl Github {
         format!("http://{}", self.address)
     }
 
+    /// Where page so-and-so of its tags is, as `curl` counts them.
+    pub(crate) fn tag_pages_url(&self) -> String {
+        format!("{}/repos/{NAME}/tags?per_page=100&page=[1-{}]", self.url(), TAGS / 100)
+    }
+
     /// Where the archive is, as `curl` fetches it.
     pub(crate) fn archive_url(&self) -> String {
         format!("{}/codeload/{NAME}/tar.gz", self.url())
@@ -61,10 +70,13 @@ impl Known {
         while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
         let mut words = request.split(' ');
         let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (tags, pages) = (tags(&self.commit), pages(self.address));
         let redirect = format!("Location: http://{}/codeload/{NAME}/tar.gz\r\n", self.address);
         let (status, more, body): (u16, &str, &[u8]) = match path {
             path if path.starts_with("/codeload/") => (200, "", &self.archive),
             path if path.contains("/tarball/") => (302, &redirect, &[]),
+            path if path.contains("/matching-refs/") => (200, "", tags.1.as_bytes()),
+            path if path.contains("/tags?") => (200, &pages, tags.0.as_bytes()),
             path if path.contains("/commits/") => (200, "", self.commit.as_bytes()),
             _ => (404, "", b"{}"),
         };
@@ -77,6 +89,23 @@ impl Known {
     }
 }
 
+/// A page of a hundred tags, and all [`TAGS`] of them: versions of one commit.
+fn tags(commit: &str) -> (String, String) {
+    let names =
+        (0..TAGS).rev().map(|number| format!("v{}.{}.{}", number / 100, number / 10 % 10, number % 10));
+    let refs = names
+        .clone()
+        .map(|name| format!(r#"{{"ref":"refs/tags/{name}","object":{{"type":"commit","sha":"{commit}"}}}}"#));
+    let page = names.take(100).map(|name| format!(r#"{{"name":"{name}","commit":{{"sha":"{commit}"}}}}"#));
+    let list = |items: Vec<String>| format!("[{}]", items.join(","));
+    (list(page.collect()), list(refs.collect()))
+}
+
+fn pages(address: SocketAddr) -> String {
+    let page = format!("<http://{address}/repos/{NAME}/tags?per_page=100&page=");
+    format!("Link: {page}2>; rel=\"next\", {page}{}>; rel=\"last\"\r\n", TAGS / 100)
+}
+
 /// A fresh folder in `place`, in the place of the last one, with the disk at rest: ours waits for it, and must not wait
 /// for what others have written.
 ///
@@ -84,8 +113,15 @@ impl Known {
 /// what is measured, everybody's folder is made far from the last one, where the file system can.
 pub(crate) fn fresh(place: &Path) -> Result<PathBuf, Failure> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    if place.exists() {
-        std::fs::remove_dir_all(place).map_err(Failure::file(place))?;
+    // Ours may still be writing to disk what it has handed out already.
+    let start = Instant::now();
+    while place.exists()
+        && let Err(error) = std::fs::remove_dir_all(place)
+    {
+        if start.elapsed() > Duration::from_secs(10) {
+            return Err(Failure::file(place)(error));
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
     std::fs::create_dir_all(place).map_err(Failure::file(place))?;
     attempt(Command::new("chattr").arg("+T").arg(place));

@@ -12,6 +12,7 @@ pub(crate) enum Row {
     Build,
     Bootstrap,
     Fetch,
+    Transfer,
 }
 
 /// The surroundings a row is measured in.
@@ -25,7 +26,7 @@ pub(crate) enum Reach {
 
 impl Row {
     /// All of them, in the order they are run.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::StartNone,
         Self::StartNet,
         Self::Exec,
@@ -35,6 +36,7 @@ impl Row {
         Self::Build,
         Self::Bootstrap,
         Self::Fetch,
+        Self::Transfer,
     ];
 
     /// The name on the command line.
@@ -49,6 +51,7 @@ impl Row {
             Self::Build => "build",
             Self::Bootstrap => "bootstrap",
             Self::Fetch => "fetch",
+            Self::Transfer => "transfer",
         }
     }
 
@@ -64,6 +67,7 @@ impl Row {
             Self::Build => "a template built cold, cached, and with one file changed",
             Self::Bootstrap => "a Debian root file system from the archive",
             Self::Fetch => "a repository fetched and extracted, and once it is known",
+            Self::Transfer => "an image pushed to a registry and pulled from it",
         }
     }
 
@@ -83,7 +87,7 @@ impl Row {
     /// The built-in template it needs to be built.
     pub(crate) fn template(self) -> Option<&'static str> {
         match self {
-            Self::SecondCreate | Self::Build => Some("python-base"),
+            Self::SecondCreate | Self::Build | Self::Transfer => Some("python-base"),
             Self::Bootstrap | Self::Fetch => None,
             _ => Some("base"),
         }

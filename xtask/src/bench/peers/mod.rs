@@ -8,6 +8,7 @@ pub(crate) mod fetchers;
 pub(crate) mod mmdebstrap;
 pub(crate) mod oci;
 pub(crate) mod podman;
+pub(crate) mod registry;
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A repository fetched and extracted: all of it, one folder of it, and once it is known.
+//! A repository fetched and extracted: all of it, one folder of it, once it is known, and by a range of versions.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use crate::bench::github::{Github, fresh};
 use crate::bench::lab::Lab;
 use crate::bench::ours::Ours;
 use crate::bench::peers::fetchers::{CurlTar, Giget, Reference};
+use crate::bench::peers::installed;
 use crate::bench::repository::{FOLDER, NAME, Repository};
 use crate::failure::Failure;
 
@@ -33,6 +34,7 @@ pub(crate) fn run(lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         fetch(lab, &github, &repository, None, whole)?,
         fetch(lab, &github, &repository, Some(FOLDER), folder)?,
         known(lab, &github)?,
+        tags(lab, &github)?,
     ])
 }
 
@@ -45,9 +47,10 @@ fn fetch<'a>(
 ) -> Result<Outcome, Failure> {
     let place = lab.folder("fetched")?;
     let home = place.join("abx");
+    let rest = folder.map_or_else(|| "@v1".to_owned(), |folder| format!("//{folder}@v1"));
     contest.add("abx template resolve", move || {
         let ours = lab.ours().with_home(fresh(&home)?);
-        Ok(timed(&mut resolve(&ours, github, folder))?.seconds)
+        Ok(timed(&mut resolve(&ours, github, &rest))?.seconds)
     });
     let mut other = |name: &'static str, command: Result<Command<'a>, String>| match command {
         Ok(command) => {
@@ -83,16 +86,40 @@ type Command<'a> = Box<dyn Fn(&Path) -> std::process::Command + 'a>;
 
 fn known(lab: &Lab, github: &Github) -> Result<Outcome, Failure> {
     let ours = lab.ours().with_home(lab.folder("known")?);
-    quiet(&mut resolve(&ours, github, None))?;
+    quiet(&mut resolve(&ours, github, "@v1"))?;
     let mut contest =
         Contest::new("fetch-known", "The same again: its tag was asked for a moment ago.", Unit::Seconds);
-    contest.add("abx template resolve", move || Ok(timed(&mut resolve(&ours, github, None))?.seconds));
+    contest.add("abx template resolve", move || Ok(timed(&mut resolve(&ours, github, "@v1"))?.seconds));
     Ok(contest.run(lab.rounds(KNOWN_ROUNDS)))
 }
 
-fn resolve(ours: &Ours, github: &Github, folder: Option<&str>) -> std::process::Command {
-    let folder = folder.map(|folder| format!("//{folder}")).unwrap_or_default();
-    let mut command = ours.command(&["--quiet", "template", "resolve", &format!("{NAME}{folder}@v1")]);
+fn tags(lab: &Lab, github: &Github) -> Result<Outcome, Failure> {
+    let home = lab.folder("tags")?;
+    let ours = lab.ours().with_home(home.clone());
+    quiet(&mut resolve(&ours, github, "@^9"))?;
+    let mut contest = Contest::new(
+        "resolve-tags",
+        "A range of versions over 1,000 tags, which are asked for anew; what it stands for is there. Curl takes the ten pages they are on and drops them.",
+        Unit::Seconds,
+    );
+    contest.add("abx template resolve", move || {
+        let pins = home.join("store/pins");
+        std::fs::remove_dir_all(&pins).map_err(Failure::file(&pins))?;
+        Ok(timed(&mut resolve(&ours, github, "@^9"))?.seconds)
+    });
+    match installed("curl", "curl") {
+        Ok(curl) => contest.add("curl, ten pages", move || {
+            let mut command = std::process::Command::new(&curl);
+            Ok(timed(command.args(["--silent", "--fail"]).arg(github.tag_pages_url()))?.seconds)
+        }),
+        Err(reason) => contest.skip("curl", reason),
+    }
+    Ok(contest.run(lab.rounds(KNOWN_ROUNDS)))
+}
+
+/// `rest` is what follows the repository's name.
+fn resolve(ours: &Ours, github: &Github, rest: &str) -> std::process::Command {
+    let mut command = ours.command(&["--quiet", "template", "resolve", &format!("{NAME}{rest}")]);
     command.env("ABX_GITHUB_API_URL", github.url());
     command
 }

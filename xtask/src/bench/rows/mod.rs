@@ -9,6 +9,7 @@ mod memory;
 mod package;
 mod second_create;
 mod start;
+mod transfer;
 
 use crate::bench::contest::Outcome;
 use crate::bench::lab::Lab;
@@ -30,5 +31,6 @@ pub(crate) fn run(row: Row, lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         Row::Build => build::run(lab),
         Row::Bootstrap => bootstrap::run(lab),
         Row::Fetch => fetch::run(lab),
+        Row::Transfer => transfer::run(lab),
     }
 }
