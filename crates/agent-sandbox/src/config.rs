@@ -160,6 +160,7 @@ impl Config {
         if value.is_some() || changed.was_set {
             folder.write_secrets(&secrets::edit(&old, secret, value))?;
         }
+        changed.notes.extend(forget_in_settings(&folder, secret)?);
         Ok(changed)
     }
 
@@ -238,6 +239,16 @@ impl Config {
     fn home(&self) -> Result<&std::path::Path, SettingsError> {
         self.user_home.as_deref().ok_or(SettingsError::NoHome)
     }
+}
+
+/// Takes a secret out of the file of settings, where it does not belong and keeps every other command from working.
+fn forget_in_settings(folder: &Folder, secret: &SecretKey) -> Result<Option<String>, SettingsError> {
+    let file = folder.path(folder::CONFIG);
+    let Some(old) = document::read(&file)? else { return Ok(None) };
+    // What is no TOML is for its owner to mend.
+    let Ok((new, true)) = document::unset(&old, &file, &[secret.name.to_owned()]) else { return Ok(None) };
+    folder.write_config(&new)?;
+    Ok(Some(format!("took {} out of {}, where others may read it", secret.name, file.display())))
 }
 
 /// What holds at the moment.

@@ -178,6 +178,21 @@ fn a_secret_is_stored_apart_and_shown_as_stars() {
 }
 
 #[test]
+fn a_secret_among_the_settings_is_moved_away() {
+    let abx = Abx::new();
+    std::fs::create_dir(abx.home().join(".abx")).expect("mkdir");
+    std::fs::write(file(&abx, "config.toml"), "cache_ttl = 5\ngithub_token = \"ghp_Canary\"\n")
+        .expect("write");
+    let ran = abx.run(&["template", "list"]);
+    assert_eq!(ran.status, Some(2), "{ran:#?}");
+    assert!(ran.stderr.contains("github_token = ****") && !ran.stderr.contains("Canary"), "{ran:#?}");
+    let ran = fed(&abx, &["config", "set", "github_token"], "ghp_new\n");
+    assert!(ran.stderr.contains("took github_token out of"), "{ran:#?}");
+    assert_eq!(text(&abx, "config.toml"), "cache_ttl = 5\n");
+    assert_eq!(abx.run(&["template", "list"]).status, Some(0));
+}
+
+#[test]
 fn a_secret_is_typed_behind_stars() {
     let abx = Abx::new();
     let mut command = abx.command(&["config", "set", "github_token"]);

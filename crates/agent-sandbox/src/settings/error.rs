@@ -128,7 +128,7 @@ impl Fault for SettingsError {
             }
             Self::SecretInFile { name, .. } => {
                 vec![format!(
-                    "take that line out and use `abx config set {name}`, which keeps it in ~/.abx/.env"
+                    "`abx config set {name}` asks for it, keeps it in ~/.abx/.env and takes this line out"
                 )]
             }
             Self::Link { .. } => {
