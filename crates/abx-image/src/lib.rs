@@ -37,8 +37,8 @@ pub use import::Imported;
 pub use layout::Layout;
 pub use pack::{PackFault, PackOptions, Packed, pack};
 pub use registry::{
-    CredentialSource, Credentials, Platform, Pulled, Pushed, Registry, RegistryName, RegistrySettings,
-    lookup, pull, push,
+    CredentialSource, Credentials, OpenUploads, Platform, Pulled, Pushed, Registry, RegistryName,
+    RegistrySettings, lookup, pull, push,
 };
 pub use store::{
     ImageStore, LayerRecord, SYNC_HELPER, StagedLayer, StoredImage, StoredLayer, Swept, Tag, run_sync,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use abx_core::{Code, Fault, Home, Silent};
 use abx_image::{
-    CredentialSource, Credentials, Image, ImageConfig, ImageError, ImageStore, LayerId, LayerRecord, Origin,
-    Platform, Pushed, RegistryName, RegistrySettings, pull, push,
+    CredentialSource, Credentials, Image, ImageConfig, ImageError, ImageStore, LayerId, LayerRecord,
+    OpenUploads, Origin, Platform, Pushed, RegistryName, RegistrySettings, pull, push,
 };
 use abx_test::registry::{Login, LoopbackRegistry, Trick};
 use tempfile::TempDir;
@@ -41,7 +41,15 @@ impl Context {
     fn push_as(&self, repository: &str) -> Result<Pushed, ImageError> {
         let name = RegistryName::parse(&format!("{}/{repository}", self.registry.host())).expect("a name");
         let annotations = [("test".to_owned(), "a value".to_owned())];
-        run(push(&self.store, &self.image, &name, &annotations, &self.settings, &Silent))
+        run(push(
+            &self.store,
+            &self.image,
+            &name,
+            &annotations,
+            &self.settings,
+            &OpenUploads::default(),
+            &Silent,
+        ))
     }
 
     fn push(&self) -> Result<Pushed, ImageError> {
@@ -241,19 +249,22 @@ fn tokens_are_renewed_in_the_middle_and_loops_end() {
 }
 
 #[test]
-fn a_push_that_is_dropped_leaves_nothing_here() {
+fn a_push_that_is_dropped_leaves_nothing_here_and_can_leave_nothing_there() {
     let Some(context) = Context::new() else { return };
     context.registry.play("PATCH", Trick::Status(503), 1000);
     run(async {
         let name = RegistryName::parse(&format!("{}/team/app:1", context.registry.host())).expect("a name");
-        let push = push(&context.store, &context.image, &name, &[], &context.settings, &Silent);
+        let open = OpenUploads::default();
+        let push = push(&context.store, &context.image, &name, &[], &context.settings, &open, &Silent);
         let cut_off = async {
             while context.requested("PATCH") == 0 {
                 tokio::task::yield_now().await;
             }
         };
         tokio::select! { _ = push => {}, () = cut_off => {} }
+        open.give_up().await;
     });
     context.assert_nothing_kept();
+    assert_eq!(context.registry.open_uploads(), 0);
     assert!(context.registry.manifest("team/app", "1").is_none());
 }

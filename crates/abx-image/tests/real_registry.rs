@@ -8,7 +8,8 @@ use abx_core::{Code, Fault, Home, Silent};
 use abx_image::registry::tags;
 use abx_image::{
     CredentialSource, Credentials, Digest, ExportOptions, Image, ImageConfig, ImageError, ImageStore,
-    LayerId, LayerRecord, Origin, PackOptions, Platform, RegistryName, RegistrySettings, pack, pull, push,
+    LayerId, LayerRecord, OpenUploads, Origin, PackOptions, Platform, RegistryName, RegistrySettings, pack,
+    pull, push,
 };
 use abx_test::docker_registry::{DockerRegistry, USER};
 use abx_test::skip;
@@ -93,7 +94,9 @@ fn what_we_push_comes_back_the_same() {
         // Chunks, and a rest.
         let image = image(&ours, (17 << 20) + 1);
         let name = |text: &str| RegistryName::parse(&format!("{}/{text}", server.host())).expect("a name");
-        let push = |to: &str| run(push(&ours, &image, &name(to), &[], settings, &Silent)).expect(to);
+        let push = |to: &str| {
+            run(push(&ours, &image, &name(to), &[], settings, &OpenUploads::default(), &Silent)).expect(to)
+        };
         let pushed = push("team/app:1");
         assert_eq!((pushed.sent, push("team/app:2").sent, push("other/app:1").sent), (1, 0, 0));
         assert_eq!(run(tags(&name("team/app"), settings)).expect("tags"), ["1", "2"]);
@@ -113,7 +116,8 @@ fn what_we_push_comes_back_the_same() {
         let pulled =
             run(pull(&theirs, &name("team/app:1").to_string(), &platform, settings, &Silent)).expect("pull");
         let third = name("third/app:1");
-        let on = run(abx_image::push(&theirs, &pulled, &third, &[], settings, &Silent));
+        let on =
+            run(abx_image::push(&theirs, &pulled, &third, &[], settings, &OpenUploads::default(), &Silent));
         assert_eq!(on.expect("push on").sent, 0);
     }
 }
@@ -132,7 +136,8 @@ fn a_registry_that_wants_a_log_in_says_so() {
         (RegistrySettings::default(), Code::RegistryLogin),
         (settings(USER.0, "wrong"), Code::RegistryCredentials),
     ] {
-        let error = run(push(&store, &image, &name, &[], &settings, &Silent)).expect_err("refused");
+        let error = run(push(&store, &image, &name, &[], &settings, &OpenUploads::default(), &Silent))
+            .expect_err("refused");
         assert_eq!(error.code(), code, "{error:?}");
         let platform = Platform::parse("linux/amd64").expect("a platform");
         let error = run(pull(&store, &name.to_string(), &platform, &settings, &Silent)).expect_err("refused");

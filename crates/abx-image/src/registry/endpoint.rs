@@ -7,6 +7,7 @@ use reqwest::header::{ACCEPT, HeaderMap, HeaderValue, RANGE};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 
 use super::login::{Login, Subject};
+use super::open_uploads::Locations;
 use super::settings::RegistrySettings;
 use super::{Registry, RegistryName};
 use crate::ImageError;
@@ -27,6 +28,8 @@ pub(super) struct Endpoint {
     registry: String,
     repository: String,
     login: Login,
+    /// Those under way.
+    pub(super) uploads: Locations,
 }
 
 /// A request.
@@ -106,7 +109,15 @@ impl Endpoint {
         let subject = Subject { host: host.clone(), registry, repository, actions, is_encrypted };
         let login = Login::new(client, subject, settings.credentials.clone());
         let (registry, repository) = (registry.to_owned(), repository.to_owned());
-        Ok(Self { client: client.clone(), base, host, registry, repository, login })
+        Ok(Self {
+            client: client.clone(),
+            base,
+            host,
+            registry,
+            repository,
+            login,
+            uploads: Locations::default(),
+        })
     }
 
     /// Who answers here, for messages.

@@ -1,6 +1,7 @@
 //! An image in the store to a registry.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use abx_core::progress::{Event, Progress, Unit, start};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -9,6 +10,7 @@ use reqwest::header::CONTENT_TYPE;
 
 use super::client::client;
 use super::endpoint::{Ask, Endpoint, RETRIES, pause};
+use super::open_uploads::OpenUploads;
 use super::packing;
 use super::upload::{self, Begun};
 use super::{RegistryName, RegistrySettings};
@@ -36,7 +38,8 @@ pub struct Pushed {
 /// Pushes the image to `name` (`host/team/app:tag`), with `annotations` in its manifest. Layers are packed and
 /// compressed while they are sent, nothing is written to disk. What the registry has is not sent again.
 ///
-/// The same image gives the same manifest. Where it fails, or is dropped, the name stands for what it did.
+/// The same image gives the same manifest. Where it fails, or is dropped, the name stands for what it did; `open`
+/// then knows what the registry holds of it.
 ///
 /// # Errors
 /// [`ImageError::Push`] for everything that is not this machine's fault.
@@ -46,10 +49,12 @@ pub async fn push(
     name: &RegistryName,
     annotations: &[(String, String)],
     settings: &RegistrySettings,
+    open: &OpenUploads,
     progress: &dyn Progress,
 ) -> Result<Pushed, ImageError> {
     let work = async {
-        let endpoint = Endpoint::for_push(&client(settings)?, name, settings)?;
+        let endpoint = Arc::new(Endpoint::for_push(&client(settings)?, name, settings)?);
+        open.of(&endpoint);
         let push = Push { store, endpoint: &endpoint, name, progress };
         push.image(image, annotations).await
     };

@@ -18,6 +18,8 @@ const BYTES: &str = "application/octet-stream";
 /// An upload under way. Not finished, it leaves nothing in the repository.
 pub(super) struct Upload<'a> {
     endpoint: &'a Endpoint,
+    /// Under which it is known to be open.
+    number: u64,
     location: Url,
     /// What the registry has so far.
     offset: u64,
@@ -59,8 +61,10 @@ pub(super) async fn begin<'a>(
     let location = location(endpoint, &response, &url)?;
     let missing = ImageError::Protocol { host: endpoint.host().to_owned(), reason: "it names no upload" };
     let location = location.ok_or(missing)?;
+    let number = endpoint.uploads.add(location.clone());
     Ok(Begun::Upload(Upload {
         endpoint,
+        number,
         location,
         offset: 0,
         least: least.min(CHUNK_MAX),
@@ -165,12 +169,16 @@ impl Upload<'_> {
         }
         ask.body = rest;
         let error = match self.endpoint.get(ask).await {
-            Ok(response) => return check_digest(&response, digest, || format!("blob {digest}")),
+            Ok(response) => {
+                self.endpoint.uploads.remove(self.number);
+                return check_digest(&response, digest, || format!("blob {digest}"));
+            }
             Err(error) => error,
         };
         // The answer may have been lost, and not the blob.
         let path = format!("blobs/{digest}");
         if error.is_passing() && matches!(self.endpoint.head(&path, "*/*").await, Ok(Some(_))) {
+            self.endpoint.uploads.remove(self.number);
             return Ok(());
         }
         self.abandon().await;
@@ -180,10 +188,12 @@ impl Upload<'_> {
     /// Tells the registry that nothing more comes. It finds out by itself where it does not hear of it.
     pub(super) async fn abandon(self) {
         let _ = self.endpoint.ask(Ask::new(Method::DELETE, self.location)).await;
+        self.endpoint.uploads.remove(self.number);
     }
 
     fn moved(&mut self, response: &Response) -> Result<(), ImageError> {
         if let Some(location) = location(self.endpoint, response, &self.location)? {
+            self.endpoint.uploads.change(self.number, location.clone());
             self.location = location;
         }
         Ok(())

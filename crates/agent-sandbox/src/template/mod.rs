@@ -32,7 +32,7 @@ pub use matching::{Matched, matching};
 pub use migrate::{Migration, migrate};
 pub use outdated::{Outdated, outdated};
 pub use pull::{PulledTemplate, pull};
-pub use push::{PushedTemplate, push};
+pub use push::{OpenUploads, PushedTemplate, push};
 pub use resolve::{Resolved, resolve};
 pub use search::{Found, IndexOptions, SearchRequest, Searched, search};
 pub use validate::validate;

@@ -1,6 +1,8 @@
 //! A local template to a registry.
 
 use abx_core::Progress;
+/// What a push that was dropped has left in the registry.
+pub use abx_image::OpenUploads;
 use abx_image::RegistryName;
 use abx_reference::Reference;
 use serde::Serialize;
@@ -23,7 +25,8 @@ pub struct PushedTemplate {
 }
 
 /// Pushes a template's image, with the template in it, to `destination`: an image's name with or without a scheme,
-/// whose tag is the template's where it has none. Without a destination it goes where the settings say.
+/// whose tag is the template's where it has none. Without a destination it goes where the settings say. Whoever drops
+/// it should have `open` give up what was begun.
 ///
 /// # Errors
 /// E2001 where there is no such template; E2005 for a destination that is none; E1011 and E7022 where the registry
@@ -32,6 +35,7 @@ pub async fn push(
     context: &Context,
     name: &str,
     destination: Option<&str>,
+    open: &OpenUploads,
     progress: &dyn Progress,
 ) -> Result<PushedTemplate, Error> {
     let (local, tag) = name.split_once(':').unwrap_or((name, "latest"));
@@ -54,7 +58,7 @@ pub async fn push(
     }
     let store = context.store();
     let pushed =
-        abx_image::push(&store, &image, &target, &annotations, &context.registries(), progress).await?;
+        abx_image::push(&store, &image, &target, &annotations, &context.registries(), open, progress).await?;
     let digest = pushed.digest.to_string();
     Ok(PushedTemplate {
         image: target.familiar(),
