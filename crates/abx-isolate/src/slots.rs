@@ -1,6 +1,7 @@
 //! A number for each sandbox that runs, from which its ids and addresses follow.
 
 use std::fs::File;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
@@ -28,6 +29,9 @@ pub struct Slot {
     number: u16,
     _lock: File,
 }
+
+/// An address for documents, that no host has (RFC 5737).
+const NOBODYS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 
 /// The first host id handed out; what is below belongs to the host's own users.
 const FIRST_ID: u32 = 0x0010_0000;
@@ -118,7 +122,9 @@ impl Slots {
 /// Whether the host still has the address of its end. A sandbox that was frozen when its owner was killed stays until
 /// it is cleaned up, and two with the same addresses would reach nothing.
 fn has_address(number: u16) -> bool {
-    std::net::UdpSocket::bind((Addresses::of_slot(number).host, 0)).is_ok()
+    let can_bind = |address: Ipv4Addr| UdpSocket::bind((address, 0)).is_ok();
+    // Some hosts bind whatever they are asked to: with `ip_nonlocal_bind`, or before the loopback is up.
+    can_bind(Addresses::of_slot(number).host) && !can_bind(NOBODYS)
 }
 
 fn failed(errno: Errno) -> IsolateError {
@@ -153,6 +159,22 @@ mod tests {
             Slots { is_haunted: |number| number < 2, ..slots }.take().expect("slot").number()
         };
         assert_eq!((take(), take()), (2, 2));
+    }
+
+    #[test]
+    #[expect(clippy::print_stderr, reason = "the test harness shows it")]
+    fn a_host_that_binds_any_address_has_slots_all_the_same() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: a network of its own needs root");
+        }
+        let number = std::thread::spawn(|| {
+            // SAFETY: only this thread's network namespace changes, and the thread has nothing open.
+            unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET) }.expect("unshare");
+            // Its loopback is down, and every address can be bound.
+            assert!(UdpSocket::bind((NOBODYS, 0)).is_ok());
+            Slots::of_host().and_then(Slots::take).map(|slot| slot.number())
+        });
+        assert!(number.join().expect("the thread ends").is_ok());
     }
 
     #[test]
