@@ -56,6 +56,12 @@ pub(crate) fn needs() -> Vec<Need> {
             remedy: "apt-get install e2fsprogs",
         },
         Need {
+            name: "docker-registry and skopeo",
+            is_met: tool::find("docker-registry").is_some() && tool::find("skopeo").is_some(),
+            tests: "push and pull against a real registry",
+            remedy: "apt-get install --no-install-recommends docker-registry skopeo",
+        },
+        Need {
             name: "a Debian archive",
             is_met: has_default_route(),
             tests: "the real bootstrap of a base image, and the sandboxes made from it",
