@@ -84,9 +84,10 @@ fn explain(wanted: &TokenWanted) -> (String, &'static str) {
             format!("{host} answers 60 requests an hour without a token, and they are used up."),
             "With a token it answers 5000. It needs no permission at all for public repositories.",
         ),
-        TokenWanted::Hidden { host, repository } => {
-            (format!("{host} shows no `{repository}` without a token: it is private, or there is none."), READ)
-        }
+        TokenWanted::Hidden { host, repository } => (
+            format!("{host} shows no `{repository}` without a token: it is private, or there is none."),
+            READ,
+        ),
         TokenWanted::Refused { host, repository } => {
             (format!("{host} refuses the stored token for `{repository}`: it may have expired."), READ)
         }

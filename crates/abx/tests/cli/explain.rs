@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::support::Abx;
 
-const PARENT: &str = "version: \"1\"\nmetadata: {name: parent}\nbase: {image: debian:12}\nresources: {memory: 4096}\n";
+const PARENT: &str =
+    "version: \"1\"\nmetadata: {name: parent}\nbase: {image: debian:12}\nresources: {memory: 4096}\n";
 const CHILD: &str = "name: child\nbase: ../parent\nports: [80]\n";
 
 fn packages() -> Abx {
@@ -21,7 +22,11 @@ fn every_value_says_which_file_line_option_or_default_it_is_from() {
     let ran = packages().run(&["template", "explain", "./child", "--cpu", "2"]);
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     let line = |key: &str| {
-        let line = ran.stdout.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("{key}\n{}", ran.stdout));
+        let line = ran
+            .stdout
+            .lines()
+            .find(|line| line.starts_with(key))
+            .unwrap_or_else(|| panic!("{key}\n{}", ran.stdout));
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(line("metadata.name"), "metadata.name child ./child/template.yaml:1");

@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::support::Abx;
 
-const OLDER: &str = "# mine\nname: t\nbase: debian:12\nsystem_packages: [curl]\ncustom_commands:\n  hi: echo hi\n";
+const OLDER: &str =
+    "# mine\nname: t\nbase: debian:12\nsystem_packages: [curl]\ncustom_commands:\n  hi: echo hi\n";
 
 fn package(files: &[(&str, &str)]) -> Abx {
     let abx = Abx::new();

@@ -26,8 +26,8 @@ impl Place {
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("chmod");
         // A name with a path in it is none, so the program is run as it would be, by its path.
         let name = program.display().to_string();
-        let (status, output) = run(&name, "r.example", self.files.patience)
-            .map_err(|_| fault("it takes too long"))?;
+        let (status, output) =
+            run(&name, "r.example", self.files.patience).map_err(|_| fault("it takes too long"))?;
         judge(status, &output).map_err(fault)
     }
 }
@@ -59,10 +59,9 @@ fn a_helper_is_asked_and_its_output_is_never_shown() {
     assert!(!format!("{found:?}").contains("hunter2"));
     let unknown = place.ask("echo credentials not found in native keychain; exit 1");
     assert!(unknown.expect("an answer").is_none());
-    for (script, reason) in [
-        ("echo hunter2; echo hunter2 >&2; exit 1", "it failed"),
-        ("echo hunter2", "its answer is no log-in"),
-    ] {
+    for (script, reason) in
+        [("echo hunter2; echo hunter2 >&2; exit 1", "it failed"), ("echo hunter2", "its answer is no log-in")]
+    {
         let error = place.ask(script).expect_err(script);
         assert!(error.to_string().ends_with(reason), "{error}");
         assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
@@ -74,7 +73,8 @@ fn a_helper_that_hangs_is_ended_with_all_it_has_started() {
     let mut place = Place::new("{}");
     place.files.patience = Duration::from_millis(300);
     let left = place.dir.path().join("left");
-    let error = place.ask(&format!("(sleep 2; touch {}) & sleep 1000", left.display())).expect_err("too long");
+    let error =
+        place.ask(&format!("(sleep 2; touch {}) & sleep 1000", left.display())).expect_err("too long");
     assert!(error.to_string().ends_with("it takes too long"), "{error}");
     std::thread::sleep(Duration::from_millis(2300));
     assert!(!left.exists());
@@ -85,7 +85,10 @@ fn a_helper_that_is_not_there_is_an_error_only_where_nobody_else_knows() {
     let missing = r#""credsStore":"abx-test-is-missing""#;
     let place = Place::new(&format!("{{{missing}}}"));
     let error = place.files.find("r.example", "a").expect_err("missing");
-    assert_eq!(error.to_string(), "docker-credential-abx-test-is-missing gave no log-in for r.example: it is not installed");
+    assert_eq!(
+        error.to_string(),
+        "docker-credential-abx-test-is-missing gave no log-in for r.example: it is not installed"
+    );
     let place = Place::new(&format!(r#"{{{missing},"auths":{{"r.example":{{"auth":"YW5uOnB3"}}}}}}"#));
     assert!(place.files.find("r.example", "a").expect("the file knows").is_some());
 }

@@ -42,7 +42,8 @@ pub fn migrate(context: &Context, path: &Path) -> Result<Option<Migration>, Erro
     let mut kept = file.clone().into_os_string();
     kept.push(".orig");
     let kept = PathBuf::from(kept);
-    let write = |path: &Path, text: &str| write_durable(path, text.as_bytes()).map_err(Error::package_file(path));
+    let write =
+        |path: &Path, text: &str| write_durable(path, text.as_bytes()).map_err(Error::package_file(path));
     write(&kept, &text)?;
     if let Some(commands) = &migrated.commands {
         write(&commands_file, commands)?;
