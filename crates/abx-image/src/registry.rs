@@ -2,8 +2,11 @@
 //!
 //! A name becomes endpoints (a mirror, then the registry itself); the first that answers gives the manifest,
 //! and the layers the store lacks are unpacked while they arrive. A layer enters the store only once the digest
-//! of what came and the digest of what it unpacked to are both right.
+//! of what came and the digest of what it unpacked to are both right. The other way, layers are packed and compressed
+//! while they are sent. Nobody's log-in is looked for before a registry asks for one.
 
+mod address;
+mod ask;
 mod blob;
 mod challenge;
 mod client;

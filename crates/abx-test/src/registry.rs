@@ -5,6 +5,7 @@
 
 pub(crate) mod http;
 mod login;
+mod tags;
 mod uploads;
 
 use std::collections::HashMap;
@@ -48,9 +49,6 @@ pub enum Trick {
     /// Begin an upload where a mount was asked for.
     RefuseMount,
 }
-
-/// Tags in an answer, however many are asked for.
-const PAGE: usize = 100;
 
 /// A running registry; dropping it stops it.
 #[derive(Debug)]
@@ -273,7 +271,7 @@ impl State {
         let path = request.path.split('?').next().unwrap_or_default();
         let Some(path) = path.strip_prefix("/v2/") else { return Response::new(404) };
         if let Some(repository) = path.strip_suffix("/tags/list") {
-            return self.tags(repository, request);
+            return tags::page(self.manifests.keys(), repository, request);
         }
         if let Some((repository, reference)) = path.split_once("/manifests/") {
             let found = self.manifests.get(&format!("{repository}/{reference}"));
@@ -292,30 +290,6 @@ impl State {
                 Response::new(206).with_body(&blob[start..]).with("Content-Range", range)
             }
             (Some(_), Some(_)) => Response::new(416),
-        }
-    }
-
-    /// A page of the tags, with a link to the next one.
-    fn tags(&self, repository: &str, request: &Request) -> Response {
-        let prefix = format!("{repository}/");
-        let names = self.manifests.keys().filter_map(|key| key.strip_prefix(&prefix));
-        let mut names: Vec<_> = names.filter(|name| !name.contains([':', '/'])).collect();
-        names.sort_unstable();
-        if names.is_empty() {
-            return Response::new(404);
-        }
-        let last = request.query("last").unwrap_or_default();
-        let asked = request.query("n").and_then(|n| n.parse().ok()).unwrap_or(PAGE);
-        let rest: Vec<_> = names.into_iter().filter(|name| *name > last.as_str()).collect();
-        let page = &rest[..rest.len().min(asked.min(PAGE))];
-        let body = json!({ "name": repository, "tags": page }).to_string();
-        let response = Response::new(200).with_body(body);
-        match page.last().filter(|_| page.len() < rest.len()) {
-            Some(last) => {
-                let next = format!("</v2/{repository}/tags/list?n={asked}&last={last}>; rel=\"next\"");
-                response.with("Link", next)
-            }
-            None => response,
         }
     }
 }

@@ -8,7 +8,8 @@ use reqwest::StatusCode;
 use reqwest::header::CONTENT_RANGE;
 use tokio::sync::mpsc;
 
-use super::endpoint::{Endpoint, pause};
+use super::ask::pause;
+use super::endpoint::Endpoint;
 use super::partial::Partial;
 use crate::digest::Hashing;
 use crate::oci::Descriptor;

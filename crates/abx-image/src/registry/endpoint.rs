@@ -1,15 +1,14 @@
 //! One place that answers for a repository, and the requests to it.
 
-use std::time::Duration;
-
-use bytes::Bytes;
-use reqwest::header::{ACCEPT, HeaderMap, HeaderValue, RANGE};
+use reqwest::header::{ACCEPT, HeaderMap, RANGE};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 
+use super::RegistryName;
+use super::address::root;
+use super::ask::{Ask, message, pause};
 use super::login::{Login, Subject};
 use super::open_uploads::Locations;
 use super::settings::RegistrySettings;
-use super::{Registry, RegistryName};
 use crate::ImageError;
 
 /// A request the other side failed is repeated so many times.
@@ -30,27 +29,6 @@ pub(super) struct Endpoint {
     login: Login,
     /// Those under way.
     pub(super) uploads: Locations,
-}
-
-/// A request.
-#[derive(Clone)]
-pub(super) struct Ask {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
-}
-
-impl Ask {
-    pub(super) fn new(method: Method, url: Url) -> Self {
-        Self { method, url, headers: HeaderMap::new(), body: Bytes::new() }
-    }
-
-    /// Adds a header whose value is plain text.
-    pub(super) fn with(mut self, name: reqwest::header::HeaderName, value: &str) -> Self {
-        self.headers.insert(name, HeaderValue::from_str(value).expect("plain text"));
-        self
-    }
 }
 
 impl Endpoint {
@@ -277,51 +255,4 @@ impl Endpoint {
             false => ImageError::Transfer { subject, host, source: Some(source) },
         }
     }
-}
-
-/// The address of a registry or mirror as the settings write it.
-fn root(address: &str, entry: Option<&Registry>) -> Result<Url, ImageError> {
-    let malformed = || ImageError::RegistryAddress { address: address.to_owned() };
-    let with_scheme = |scheme: &str| Url::parse(&format!("{scheme}://{address}")).map_err(|_| malformed());
-    let url = match address.contains("://") {
-        true => Url::parse(address).map_err(|_| malformed())?,
-        false => match with_scheme("https")? {
-            url if entry.is_some_and(|entry| entry.insecure) || is_loopback(&url) => with_scheme("http")?,
-            url => url,
-        },
-    };
-    match matches!(url.scheme(), "http" | "https") && url.host_str().is_some() {
-        true => Ok(url),
-        false => Err(malformed()),
-    }
-}
-
-/// Waits a little longer each time.
-pub(super) async fn pause(attempt: u32) {
-    tokio::time::sleep(Duration::from_millis(100 << attempt.min(6))).await;
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host_str() {
-        Some("localhost") => true,
-        Some(host) => {
-            let address = host.trim_start_matches('[').trim_end_matches(']');
-            address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-        }
-        None => false,
-    }
-}
-
-/// What the other side says about its failure: the first error of the body, in one line.
-async fn message(mut response: Response) -> String {
-    let mut body = Vec::new();
-    while body.len() < 4096 {
-        match response.chunk().await {
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            _ => break,
-        }
-    }
-    let said = serde_json::from_slice::<serde_json::Value>(&body).ok();
-    let said = said.as_ref().and_then(|value| value.pointer("/errors/0/message")?.as_str());
-    said.unwrap_or_default().chars().filter(|c| !c.is_control()).take(200).collect()
 }

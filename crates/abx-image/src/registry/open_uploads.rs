@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use reqwest::{Method, Url};
 
-use super::endpoint::{Ask, Endpoint};
+use super::ask::Ask;
+use super::endpoint::Endpoint;
 
 /// How long a registry is told for. It finds out by itself where it does not hear of it.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -8,8 +8,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 
+use super::ask::{Ask, pause};
 use super::client::client;
-use super::endpoint::{Ask, Endpoint, RETRIES, pause};
+use super::endpoint::{Endpoint, RETRIES};
 use super::open_uploads::OpenUploads;
 use super::packing;
 use super::upload::{self, Begun};
@@ -138,7 +139,7 @@ impl Push<'_> {
         };
         let blob = KnownBlob::new(&sent.blob, &sent.diff_id, self.endpoint.place());
         self.remember(layer, blob.clone())?;
-        task.finish(if sent.was_there { "already there" } else { "" });
+        task.finish(if sent.was_there { "already there" } else { "sent" });
         Ok(Placed { blob, was_sent: !sent.was_there })
     }
 

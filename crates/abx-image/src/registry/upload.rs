@@ -4,7 +4,8 @@ use bytes::{Bytes, BytesMut};
 use reqwest::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderMap, LOCATION, RANGE};
 use reqwest::{Method, Response, StatusCode, Url};
 
-use super::endpoint::{Ask, Endpoint, RETRIES, pause};
+use super::ask::{Ask, pause};
+use super::endpoint::{Endpoint, RETRIES};
 use crate::{Digest, ImageError};
 
 /// A chunk that broke off is taken up again so many times.
