@@ -115,8 +115,10 @@ pub async fn pin_image(
     settings: &GithubSettings,
 ) -> Result<RegistryImage, SourceError> {
     let image = |tag, digest| RegistryImage { asked: asked.clone(), tag, digest, packages: Vec::new() };
-    if let Some(digest) = asked.digest() {
-        return Ok(image(asked.tag().map(str::to_owned), Some(digest.to_owned())));
+    let locked = context.locked().and_then(|lock| locked(asked, lock));
+    let pinned = locked.as_ref().unwrap_or(asked);
+    if let Some(digest) = pinned.digest() {
+        return Ok(image(pinned.tag().map(str::to_owned), Some(digest.to_owned())));
     }
     let known = known::recall(asked, context).filter(|record| record.is_believed(asked, settings));
     let known = known.or_else(|| known::alike(asked, context).filter(|_| settings.offline));
