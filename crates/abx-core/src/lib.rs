@@ -24,4 +24,4 @@ pub use code::Code;
 pub use fault::{Fault, Snippet};
 pub use home::Home;
 pub use progress::{Event, Progress, Silent};
-pub use secret::Secret;
+pub use secret::{Secret, without_credentials};

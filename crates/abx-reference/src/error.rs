@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use abx_core::{Code, Fault};
+use abx_core::{Code, Fault, without_credentials};
 
 /// A malformed reference (E2005): the text as given and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed reference `{}`: {reason}", .text.escape_debug())]
 pub struct ReferenceError {
-    /// The text as given.
+    /// The text as given, with stars for a password in it.
     pub text: String,
     /// What is wrong with it.
     pub reason: Reason,
@@ -16,7 +16,7 @@ pub struct ReferenceError {
 
 impl ReferenceError {
     pub(crate) fn new(text: &str, reason: Reason) -> Self {
-        Self { text: text.to_owned(), reason }
+        Self { text: without_credentials(text).into_owned(), reason }
     }
 }
 
@@ -42,6 +42,8 @@ pub enum Reason {
     OtherHome { text: String },
     #[error("`{scheme}://` is not a scheme of references")]
     Scheme { scheme: String },
+    #[error("who logs in does not belong in it")]
+    Credentials,
     #[error("`{host}` is not GitHub")]
     Host { host: String },
     #[error("a name's version follows a `:`, not a `@`")]
@@ -102,6 +104,11 @@ impl Fault for ReferenceError {
             }
             Reason::Scheme { .. } => {
                 "an image is written `docker://…`, `oci://…` or `acr://…`, a local directory `file:…`"
+                    .to_owned()
+            }
+            Reason::Credentials => {
+                "take out what is before the `@`; for GitHub set GITHUB_TOKEN or `abx config set github_token`, for \
+                 a registry `docker login HOST`"
                     .to_owned()
             }
             Reason::Host { .. } => {

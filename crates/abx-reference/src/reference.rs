@@ -1,5 +1,6 @@
 //! The sum of all forms.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::error::{Part, Reason, ReferenceError};
@@ -36,6 +37,9 @@ fn parse(text: &str) -> Result<Reference, Reason> {
     }
     if let Some(path) = LocalPath::recognise(text)? {
         return Ok(Reference::Local(path));
+    }
+    if matches!(abx_core::without_credentials(text), Cow::Owned(_)) {
+        return Err(Reason::Credentials);
     }
     if text.trim() != text {
         return Err(Reason::Letter { part: Part::Reference, letter: ' ' });

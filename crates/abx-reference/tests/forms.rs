@@ -193,6 +193,11 @@ fn github() {
         ("o/r//a /", "error `a ` cannot be a component of a sub-directory"),
         ("o/r///x", "error `` cannot be a component of a sub-directory"),
         ("https://example.com/o/r", "error `example.com` is not GitHub"),
+        ("https://user:secret@github.com/o/r", "error who logs in does not belong in it"),
+        ("https://secret@github.com/o/r", "error who logs in does not belong in it"),
+        ("git+https://secret@github.com/o/r@v1", "error who logs in does not belong in it"),
+        ("ssh://me:secret@github.com/o/r", "error who logs in does not belong in it"),
+        ("docker://me:secret@host.io/ns/img:1", "error who logs in does not belong in it"),
         ("registry.example.com/ns/img:1", "error `registry.example.com` is no owner"),
     ]);
 }
@@ -283,5 +288,13 @@ fn a_repository_leads_to_its_other_directories() {
             (Err(error), Err(expected)) => assert_eq!(error.text, expected),
             (found, expected) => panic!("{found:?} is not {expected:?}"),
         }
+    }
+}
+
+#[test]
+fn a_password_in_a_reference_is_not_repeated() {
+    for text in ["https://user:secret@github.com/o/r", "oci://secret@host.io/img", "x://secret@host/"] {
+        let error = Reference::parse(text).expect_err(text);
+        assert!(!format!("{error} {error:?} {:?}", error.hints()).contains("secret"), "{error:?}");
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn snippet(place: &Place, source: &str, length: usize) -> Snippet {
         line: place.line,
         column: place.column,
         length: length.clamp(1, room.max(1)),
-        source: source.to_owned(),
+        source: abx_core::without_credentials(source).into_owned(),
         label: String::new(),
     }
 }

@@ -34,6 +34,7 @@ pub(super) fn image(reader: &mut Reader<'_>, node: &Node) -> Option<At<String>> 
             None
         }
         Err(error) => {
+            let text = abx_core::without_credentials(&text).into_owned();
             reader.fault(Problem::Image { text, detail: error.reason.to_string() }, node.span);
             None
         }

@@ -121,6 +121,7 @@ impl Printer {
     /// told.
     pub(crate) fn talk(&self, text: &str) {
         let mut stderr = io::stderr().lock();
-        let _ = writeln!(stderr, "{}", text.trim_end_matches('\n'));
+        // Whatever was read or typed may hold an address with a password.
+        let _ = writeln!(stderr, "{}", abx_core::without_credentials(text.trim_end_matches('\n')));
     }
 }

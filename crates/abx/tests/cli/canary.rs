@@ -106,3 +106,34 @@ fn a_token_is_seen_nowhere() {
         assert_eq!(kept, [""; 0].map(std::path::PathBuf::from), "{way:?}");
     }
 }
+
+#[test]
+fn a_password_in_an_address_is_not_repeated() {
+    let abx = Abx::new();
+    let address = format!("https://me:{CANARY}@github.com/o/r");
+    let from = format!("version: \"1\"\nmetadata: {{name: x}}\nbase: {{from: \"{address}\"}}\n");
+    let image =
+        format!("version: \"1\"\nmetadata: {{name: x}}\nbase: {{image: \"docker://me:{CANARY}@h.io/i\"}}\n");
+    for (folder, text) in [("from", from), ("image", image)] {
+        std::fs::create_dir(abx.home().join(folder)).expect("create");
+        std::fs::write(abx.home().join(folder).join("template.yaml"), text).expect("write");
+    }
+    for words in [
+        &["template", "resolve", &address] as &[&str],
+        &["template", "resolve", "./from"],
+        &["template", "validate", "./image"],
+        &["template", "search", "x", "--index-url", &address],
+        &["config", "set", "github_api_url", &address],
+        &["config", "set", "push_to", &address],
+    ] {
+        for json in [false, true] {
+            let words: Vec<&str> = words.iter().copied().chain(json.then_some("--json")).collect();
+            let ran = abx.run(&words);
+            assert_eq!(ran.status, Some(2), "{words:?}: {ran:#?}");
+            assert!(!format!("{ran:?}").contains(CANARY), "{words:?}: {ran:#?}");
+        }
+    }
+    let mut variable = abx.command(&["template", "resolve", "o/r"]);
+    let ran = Ran::from(variable.env("ABX_GITHUB_API_URL", &address).output().expect("abx runs"));
+    assert!(ran.status == Some(2) && !ran.stderr.contains(CANARY), "{ran:#?}");
+}

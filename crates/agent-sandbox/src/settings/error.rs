@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use abx_core::{Code, Fault, Snippet};
+use abx_core::{Code, Fault, Snippet, without_credentials};
 
 use super::key::KEYS;
 use super::secrets::{SECRETS, is_secret};
@@ -18,7 +18,7 @@ pub enum SettingsError {
     #[error("there is no setting `{name}`")]
     UnknownKey { name: String, near: Vec<String>, place: Option<Box<Snippet>> },
     /// `name` is a key, or the variable that stands for it.
-    #[error("`{value}` does not fit `{name}`")]
+    #[error("`{}` does not fit `{name}`", without_credentials(value))]
     Value { name: String, value: String, expected: String, place: Option<Box<Snippet>> },
     /// Never with the value.
     #[error("this does not look like a value for `{name}`")]
@@ -92,7 +92,7 @@ pub(crate) fn snippet(file: &Path, text: &str, span: std::ops::Range<usize>) -> 
 fn harmless(line: &str) -> String {
     match line.split_once('=') {
         Some((name, _)) if is_secret(name.trim().trim_matches(['"', '\''])) => format!("{name}= ****"),
-        _ => line.to_owned(),
+        _ => without_credentials(line).into_owned(),
     }
 }
 
