@@ -2,7 +2,8 @@
 //!
 //! [`checkout()`] pins the reference (`pin`): what it stands for is `known`, or asked of the `api`, or chosen among the
 //! `tags` that are `versions`. It looks for the commit in the store (`cache`), and where it is not there downloads and
-//! extracts it (`download`). `released` lists what there is to choose from. [`error`] tells what can go wrong.
+//! extracts it (`download`, at a bearable `pace`). `released` lists what there is to choose from. [`error`] tells what
+//! can go wrong.
 
 mod api;
 mod cache;
