@@ -17,7 +17,7 @@ use crate::view::{View, step_into};
 
 /// Modification time of everything written here, so that a layer is the same whenever it is made:
 /// 1980-01-01, the earliest that zip archives can hold.
-const TIME: i64 = 315_532_800;
+pub(crate) const TIME: i64 = 315_532_800;
 
 /// User and group a file belongs to, as the image numbers them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +51,15 @@ pub(crate) struct Directory {
     host: PathBuf,
     /// Its places in the layers below, top first.
     below: Vec<PathBuf>,
+}
+
+/// What a path shows that is not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    Nothing,
+    /// A file, a link or anything but a directory.
+    File,
+    Directory,
 }
 
 /// What a directory has under a name.
@@ -123,6 +132,38 @@ impl Canvas {
         std::os::unix::fs::symlink(target, &host)?;
         own(&host, owner)?;
         stamp(&host)
+    }
+
+    /// What is at a path whose last part is not followed; parents are made where they are missing.
+    pub(crate) fn look(&self, path: &Path) -> io::Result<Look> {
+        let (parent, name) = self.split(path)?;
+        Ok(match parent.existing(name)? {
+            Existing::Nothing => Look::Nothing,
+            Existing::Link | Existing::File => Look::File,
+            Existing::Directory { .. } => Look::Directory,
+        })
+    }
+
+    /// The place of a path in this layer, its last part not followed; what is there is removed.
+    pub(crate) fn clear(&self, path: &Path) -> io::Result<PathBuf> {
+        let (parent, name) = self.split(path)?;
+        let host = parent.host.join(name);
+        remove(&host)?;
+        Ok(host)
+    }
+
+    /// Gives a directory, which is made where it is missing, these attributes.
+    pub(crate) fn dress(&self, path: &Path, mode: u32, owner: Owner) -> io::Result<()> {
+        let directory = self.directory(path, mode, owner)?;
+        finish(&directory.host, mode, owner)
+    }
+
+    /// Makes a directory and those that lead to it where they are missing, each belonging to `owner`.
+    pub(crate) fn directories(&self, path: &Path, owner: Owner) -> io::Result<Rc<Directory>> {
+        for parent in path.ancestors().collect::<Vec<_>>().into_iter().rev().skip(1) {
+            self.directory(parent, 0o755, owner)?;
+        }
+        self.directory(path, 0o755, owner)
     }
 
     /// Makes a directory and its parents where they are missing; an existing one keeps its attributes.
@@ -251,7 +292,7 @@ fn plain(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-fn copy_hashed(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
+pub(crate) fn copy_hashed(from: &mut impl Read, to: &mut impl Write) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = [0; 32 * 1024];
     loop {

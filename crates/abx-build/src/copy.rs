@@ -54,7 +54,7 @@ pub(crate) fn copy(
 }
 
 /// An absolute path with `.` and `..` resolved by the text alone.
-fn without_dots(path: &Path) -> PathBuf {
+pub(crate) fn without_dots(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::from("/"), |mut plain, part| {
         match part {
             Component::Normal(part) => plain.push(part),

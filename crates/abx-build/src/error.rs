@@ -8,6 +8,8 @@ use abx_core::{Code, Fault, Snippet};
 use abx_image::ImageError;
 use abx_isolate::IsolateError;
 
+use crate::dockerfile::Refusal;
+
 /// A failed build, with its subject.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,6 +30,12 @@ pub enum BuildError {
     /// A tool that a step needs is not in the image.
     #[error("build step `{}` of {} needs {tool}, which the image lacks", step.title, step.template)]
     NoTool { step: Box<FailedStep>, tool: &'static str, hint: String },
+    /// A Dockerfile cannot be understood, or not with these arguments.
+    #[error(transparent)]
+    Dockerfile(#[from] Box<abx_dockerfile::Invalid>),
+    /// An instruction of a Dockerfile cannot be done.
+    #[error("build step `{}` of {} failed: {refusal}", step.title, step.template)]
+    Instruction { step: Box<FailedStep>, refusal: Box<Refusal> },
     /// A file that a step copies is not in the package.
     #[error("`{path}` is not in the package of {template}")]
     MissingFile { path: String, template: String, snippet: Option<Box<Snippet>> },
@@ -130,6 +138,7 @@ impl BuildError {
             Self::Step { step, .. }
             | Self::Files { step, .. }
             | Self::NoTool { step, .. }
+            | Self::Instruction { step, .. }
             | Self::Launch { step, .. } => Some(step),
             _ => None,
         }
@@ -142,6 +151,13 @@ impl Fault for BuildError {
             Self::Step { failure: Failure::Timeout(_), .. } => Code::BuildTimeout,
             Self::Step { failure: Failure::Memory(_), .. } => Code::Limit,
             Self::Step { failure: Failure::DiskFull, .. } => Code::FileSize,
+            Self::Dockerfile(invalid) => invalid.code(),
+            Self::Instruction { refusal, .. } => match &**refusal {
+                Refusal::Checksum { .. } => Code::DigestMismatch,
+                Refusal::FetchOffline { .. } => Code::Offline,
+                Refusal::File { source, .. } if file_code(source) == Code::FileSize => Code::FileSize,
+                _ => Code::BuildStep,
+            },
             Self::Step { .. } | Self::NoTool { .. } => Code::BuildStep,
             Self::UserName { .. } => Code::SpecInvalid,
             Self::MissingFile { .. } => Code::FileNotFound,
@@ -159,6 +175,8 @@ impl Fault for BuildError {
         let mut hints = match self {
             Self::Step { failure, .. } => failure.hints(),
             Self::NoTool { hint, .. } => vec![hint.clone()],
+            Self::Dockerfile(invalid) => invalid.hints(),
+            Self::Instruction { refusal, .. } => refusal.hints(),
             Self::UserName { .. } => {
                 vec!["use lower-case letters, digits, `-` and `_`, beginning with a letter".into()]
             }
@@ -183,8 +201,13 @@ impl Fault for BuildError {
     fn snippets(&self) -> Vec<Snippet> {
         match self {
             Self::MissingFile { snippet, .. } => snippet.iter().map(|snippet| (**snippet).clone()).collect(),
+            Self::Dockerfile(invalid) => invalid.snippets(),
             _ => self.step().and_then(|step| step.snippet.clone()).into_iter().collect(),
         }
+    }
+
+    fn others(&self) -> Vec<&dyn Fault> {
+        if let Self::Dockerfile(invalid) = self { invalid.others() } else { Vec::new() }
     }
 
     fn details(&self) -> Vec<String> {

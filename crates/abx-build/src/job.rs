@@ -100,7 +100,7 @@ impl Caches<'_> {
 }
 
 /// Any text as one file name.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     text.chars().map(|c| if plain(c) { c.to_string() } else { format!("%{:x}", c as u32) }).collect()
 }

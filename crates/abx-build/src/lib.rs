@@ -10,6 +10,8 @@
 //! over a `view` of the layers below. The others are a `job` (`apt`, `pip`, `npm`, a command) which `process`
 //! runs in an isolated root with the host's `network` configuration, and `tidy` cleans up after.
 //!
+//! Beside these, [`dockerfile`] builds an image from a Dockerfile, as the base for a lineage's steps.
+//!
 //! [`surroundings`](mod@surroundings) is what a running sandbox gets of the same host configuration.
 //!
 //! **Architecture Invariant:** planning touches nothing but its arguments; nothing of the host (mirrors,
@@ -20,6 +22,7 @@ mod apt_sources;
 pub mod builder;
 mod canvas;
 mod copy;
+pub mod dockerfile;
 mod env;
 mod error;
 mod finish;
@@ -43,6 +46,7 @@ pub mod tree;
 mod view;
 
 pub use builder::{Builder, Built, Limits, Outcome, StepOutcome, stored_layers};
+pub use dockerfile::{BuildSecret, DockerfileImage, DockerfileRequest, NeededImage, Own, Refusal, froms};
 pub use error::{BuildError, FailedStep, Failure};
 pub use member::Member;
 pub use package::members;

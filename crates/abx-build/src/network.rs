@@ -94,11 +94,16 @@ pub(crate) struct Redactor {
 
 impl Redactor {
     pub(crate) fn new(host: &HostNetwork) -> Self {
-        let mut secrets: Vec<String> = addresses(host).flat_map(credentials).collect();
+        Self::default().with(addresses(host).flat_map(credentials))
+    }
+
+    /// The same for these words too; one of less than four letters would be found all over the log.
+    pub(crate) fn with(mut self, words: impl IntoIterator<Item = String>) -> Self {
+        self.secrets.extend(words.into_iter().filter(|word| word.len() >= 4));
         // A longer one may contain a shorter one.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
-        Self { secrets }
+        self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        self.secrets.dedup();
+        self
     }
 
     /// `text` without them.
@@ -116,10 +121,7 @@ fn credentials(value: &str) -> Vec<String> {
         let Some((userinfo, _)) = authority.rsplit_once('@') else { continue };
         found.push(userinfo.to_owned());
         let password = userinfo.split_once(':').map_or(userinfo, |(_, password)| password);
-        // A shorter word would be found all over the log.
-        if password.len() >= 4 {
-            found.push(password.to_owned());
-        }
+        found.push(password.to_owned());
     }
     found
 }

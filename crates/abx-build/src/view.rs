@@ -1,5 +1,7 @@
 //! What a stack of layers shows at a path, read without mounting it.
 
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -83,20 +85,15 @@ impl View {
     /// The names in a directory, in order; empty where there is none.
     pub(crate) fn list(&self, path: impl AsRef<Path>) -> io::Result<Vec<String>> {
         let Resolved::Found(_, directories) = self.resolve(path.as_ref())? else { return Ok(Vec::new()) };
-        let mut names = std::collections::BTreeSet::new();
-        let mut hidden = std::collections::HashSet::new();
-        for directory in &directories {
-            for entry in std::fs::read_dir(directory)? {
-                let entry = entry?;
-                let name = entry.file_name().to_string_lossy().into_owned();
-                if is_whiteout(&entry.metadata()?) {
-                    hidden.insert(name);
-                } else if !hidden.contains(&name) {
-                    names.insert(name);
-                }
-            }
-        }
-        Ok(names.into_iter().collect())
+        Ok(names(&directories)?.iter().map(|name| name.to_string_lossy().into_owned()).collect())
+    }
+
+    /// What `path` leads to, links followed, and for a directory all it merges, topmost first.
+    pub(crate) fn open(&self, path: impl AsRef<Path>) -> io::Result<Option<(Found, Vec<PathBuf>)>> {
+        Ok(match self.resolve(path.as_ref())? {
+            Resolved::Found(found, directories) => Some((*found, directories)),
+            Resolved::Missing(_) => None,
+        })
     }
 
     fn resolve(&self, path: &Path) -> io::Result<Resolved> {
@@ -143,6 +140,24 @@ impl View {
         let metadata = std::fs::symlink_metadata(&host)?;
         Ok(Resolved::Found(Box::new(Found { inside, host, metadata }), directories))
     }
+}
+
+/// The names in a merged directory, in order. `directories` are topmost first.
+pub(crate) fn names(directories: &[PathBuf]) -> io::Result<BTreeSet<OsString>> {
+    let mut names = BTreeSet::new();
+    let mut hidden = HashSet::new();
+    for directory in directories {
+        for entry in std::fs::read_dir(directory)? {
+            let entry = entry?;
+            // Only a device can be a whiteout, and most entries need no look at more than their type.
+            if entry.file_type()?.is_char_device() && is_whiteout(&entry.metadata()?) {
+                hidden.insert(entry.file_name());
+            } else if !hidden.contains(&entry.file_name()) {
+                names.insert(entry.file_name());
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// The entry `part` of a merged directory: the topmost layer's, and for a directory all it merges.
