@@ -83,6 +83,7 @@ async fn every_form_of_reference_leads_to_its_package() {
         ("o/mono", "E2001 there is no template.yaml in `o/mono`"),
         ("o/none", "E2001 there is no repository `o/none` on HOST"),
         ("o/r@none", "E2001 `o/r` has no branch, tag or commit `none`"),
+        (&format!("o/r@{TWO}"), "E2001 `o/r` has no branch, tag or commit `"),
         ("o/r@^1.2", "E2006 `o/r` has no version in the range `^1.2`"),
     ] {
         let picture = world.picture(text, &world.settings()).await;

@@ -237,7 +237,8 @@ impl State {
 
 impl Repository {
     fn commit(&self, name: &str, request: &Request) -> Response {
-        let Some(commit) = self.refs.get(name) else {
+        let known = self.archives.get_key_value(name).map(|(commit, _)| commit);
+        let Some(commit) = self.refs.get(name).or(known) else {
             let message = format!("No commit found for SHA: {name}");
             return Response::new(422).with_body(json!({ "message": message }).to_string());
         };

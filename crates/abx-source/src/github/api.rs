@@ -117,6 +117,10 @@ impl Api {
     /// The archive of a commit, about to be sent.
     pub(super) async fn tarball(&self, reference: &Github, commit: &str) -> Result<Response, GithubError> {
         let response = self.get(&self.address(reference, &["tarball", commit]), JSON, None).await?;
+        if response.status() == StatusCode::NOT_FOUND {
+            // A commit that was written out was never asked for.
+            self.commit(reference, Some(commit), None).await?;
+        }
         self.accept(reference, response).await
     }
 
