@@ -187,6 +187,21 @@ fn many_layers_lie_over_each_other() {
 }
 
 #[test]
+fn a_layer_may_lie_there_twice() {
+    if !can_launch() {
+        return;
+    }
+    let place = Place::new();
+    let mut launch = place.launch("twice", "cat /etc/word");
+    for (name, word) in [("one", "one\n"), ("other", "other\n")] {
+        std::fs::create_dir_all(place.path(&format!("{name}/etc"))).expect("layer");
+        std::fs::write(place.path(&format!("{name}/etc/word")), word).expect("file");
+    }
+    launch.root.layers.extend(["one", "other", "one"].map(|name| place.path(name)));
+    assert_eq!(run(&launch), (OK, "one\n".to_owned()), "the upper one counts");
+}
+
+#[test]
 fn layers_may_lie_on_different_file_systems() {
     if !can_launch() {
         return;

@@ -25,8 +25,13 @@ pub(crate) struct Directory {
 }
 
 /// Opens the layers as the host sees them.
+///
+/// Of one that lies there twice only the upper is taken: it says again all that the lower said, and the kernel refuses
+/// to join a directory with itself. Images have such: two steps that changed the same files in the same way.
 pub(crate) fn open(paths: &[PathBuf]) -> Result<Vec<Directory>, IsolateError> {
-    paths.iter().map(|path| open_plain(path)).collect()
+    let is_last = |(index, path): &(usize, &PathBuf)| !paths[index + 1..].contains(path);
+    let last = paths.iter().enumerate().filter(is_last);
+    last.map(|(_, path)| open_plain(path)).collect()
 }
 
 /// The same directories seen through the mapping of `idmap`, where given.
