@@ -3,6 +3,8 @@
 //! No test harness: this program is also the helper that runs the steps. Skips, and says why, without root.
 
 mod cases;
+#[path = "../common/root.rs"]
+mod root;
 mod world;
 
 use std::io::Write;
@@ -16,7 +18,7 @@ fn main() -> ExitCode {
         return ExitCode::from(abx_image::run_sync(std::env::args_os().skip(2)));
     }
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    if let Some(reason) = world::unfit() {
+    if let Some(reason) = root::unfit() {
         say(&format!("skipped: {reason}"));
         return ExitCode::SUCCESS;
     }

@@ -1,37 +1,15 @@
 //! A home, a small root and packages, in a temporary directory.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use abx_build::{BuildError, Builder, Built, Limits, Outcome};
 use abx_core::host::HostNetwork;
 use abx_core::{Event, Home, Progress};
-use abx_image::{Image, ImageConfig, ImageStore, LayerId, LayerRecord, Origin};
+use abx_image::{Image, ImageStore};
 use abx_source::{Lineage, SourceContext};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
-
-const PROGRAMS: [&str; 15] = [
-    "bash", "cat", "cp", "env", "head", "id", "ln", "ls", "mkdir", "rm", "seq", "sleep", "stat", "touch",
-    "tr",
-];
-
-/// Why builds cannot be tried here.
-pub(crate) fn unfit() -> Option<String> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("building needs root".into());
-    }
-    let missing = PROGRAMS.iter().find(|name| find(name).is_none())?;
-    Some(format!("the host has no {missing}"))
-}
-
-fn find(program: &str) -> Option<PathBuf> {
-    ["/usr/bin", "/bin"]
-        .iter()
-        .map(|directory| Path::new(directory).join(program))
-        .find(|path| path.is_file())
-}
 
 pub(crate) struct World {
     dir: tempfile::TempDir,
@@ -47,7 +25,7 @@ impl World {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("tempdir");
         let store = ImageStore::open(&Home::new(dir.path().join("home")));
-        let base = base(&store);
+        let base = crate::root::base(&store);
         Self {
             dir,
             store,
@@ -149,36 +127,4 @@ impl Progress for Record {
             self.lines.lock().expect("lock").push(line);
         }
     }
-}
-
-/// An image of this host's shell, a few tools and the libraries they need.
-fn base(store: &ImageStore) -> Image {
-    let id = LayerId("b".repeat(64));
-    let staged = store.begin_layer().expect("begin");
-    let root = staged.fs();
-    for directory in ["usr/bin", "etc", "proc", "sys", "dev", "run", "tmp", "root"] {
-        std::fs::create_dir_all(root.join(directory)).expect("mkdir");
-    }
-    std::os::unix::fs::symlink("usr/bin", root.join("bin")).expect("link");
-    std::os::unix::fs::symlink("bash", root.join("usr/bin/sh")).expect("link");
-    std::fs::write(root.join("etc/passwd"), "root:x:0:0:root:/root:/bin/bash\n").expect("write");
-    std::fs::write(root.join("etc/group"), "root:x:0:\n").expect("write");
-    for program in PROGRAMS {
-        let source = find(program).expect(program);
-        std::fs::copy(&source, root.join("usr/bin").join(program)).expect(program);
-        for library in libraries(&source) {
-            let target = root.join(library.strip_prefix("/").expect("absolute"));
-            std::fs::create_dir_all(target.parent().expect("parent")).expect("mkdir");
-            std::fs::copy(&library, target).expect("copy");
-        }
-    }
-    staged.publish(id.clone(), &LayerRecord::new("tools of the host")).expect("publish");
-    let origin = Origin::Registry { name: "tools".into(), digest: "sha256:0".into() };
-    store.put_image(vec![id], ImageConfig::default(), origin).expect("image")
-}
-
-fn libraries(program: &Path) -> Vec<PathBuf> {
-    let output = Command::new("ldd").arg(program).output().expect("ldd");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect()
 }
