@@ -14,6 +14,8 @@ pub(crate) struct Need {
     pub(crate) tests: &'static str,
     /// How to get it.
     pub(crate) remedy: &'static str,
+    /// Debian packages that bring it along.
+    pub(crate) packages: &'static [&'static str],
 }
 
 /// Every need, met or not.
@@ -24,48 +26,56 @@ pub(crate) fn needs() -> Vec<Need> {
             is_met: is_root(),
             tests: "all that make namespaces, mounts or cgroups",
             remedy: "run the command as root",
+            packages: &[],
         },
         Need {
             name: "user namespaces",
             is_met: read_number("/proc/sys/user/max_user_namespaces").is_some_and(|number| number > 0),
             tests: "all that start a sandbox or a build step",
             remedy: "sysctl user.max_user_namespaces=10000",
+            packages: &[],
         },
         Need {
             name: "overlayfs",
             is_met: filesystem("overlay"),
             tests: "all that start a sandbox or a build step",
             remedy: "modprobe overlay",
+            packages: &[],
         },
         Need {
             name: "writable control groups",
             is_met: has_cgroups(),
             tests: "all that start a sandbox; limits",
             remedy: "mount the cgroup hierarchies",
+            packages: &[],
         },
         Need {
             name: "loop devices and ext4",
             is_met: Path::new("/dev/loop-control").exists() && filesystem("ext4"),
             tests: "disk limits, all that start a sandbox",
             remedy: "modprobe loop ext4",
+            packages: &[],
         },
         Need {
             name: "mkfs.ext4",
             is_met: tool::find("mkfs.ext4").is_some(),
             tests: "disk limits, all that start a sandbox",
             remedy: "apt-get install e2fsprogs",
+            packages: &["e2fsprogs"],
         },
         Need {
             name: "docker-registry and skopeo",
             is_met: tool::find("docker-registry").is_some() && tool::find("skopeo").is_some(),
             tests: "push and pull against a real registry",
             remedy: "apt-get install --no-install-recommends docker-registry skopeo",
+            packages: &["docker-registry", "skopeo"],
         },
         Need {
             name: "a Debian archive",
             is_met: has_default_route(),
             tests: "the real bootstrap of a base image, and the sandboxes made from it",
             remedy: "connect the host, or set debian_mirror",
+            packages: &[],
         },
     ]
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: says what this host lacks, then runs every test.
+//! `cargo xtask test`: installs what the tests need, says what this host lacks all the same, then runs every test.
 
 use std::process::Command;
 
@@ -8,6 +8,7 @@ use crate::{host, tool, workspace};
 /// Runs all tests of the workspace; `arguments` go to `cargo test`. What the host lacks is listed first: the tests
 /// that need it print why and skip.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
+    install();
     let lacking: Vec<_> = host::needs().into_iter().filter(|need| !need.is_met).collect();
     if lacking.is_empty() {
         tool::say("this host has all that the tests need; none is skipped for lack of it");
@@ -17,4 +18,30 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
     }
     let mut command = Command::new(workspace::cargo());
     tool::run(command.args(["test", "--workspace"]).args(arguments).current_dir(workspace::root()))
+}
+
+/// Installs the Debian packages that tests need, where that can be done. That it cannot is told as what is lacking.
+fn install() {
+    let missing = host::needs().into_iter().filter(|need| !need.is_met).flat_map(|need| need.packages);
+    let missing: Vec<&str> = missing.copied().collect();
+    if missing.is_empty() || !host::is_root() || tool::find("apt-get").is_none() {
+        return;
+    }
+    tool::say(&format!("installing {}", missing.join(" ")));
+    let apt = |arguments: &[&str]| {
+        let mut command = Command::new("apt-get");
+        // The tests start their own servers: an installed one is not to run beside them.
+        command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").args([
+            "-qq",
+            "-o",
+            "DPkg::Lock::Timeout=400",
+        ]);
+        tool::run(command.args(arguments))
+    };
+    let install: Vec<&str> =
+        ["install", "--yes", "--no-install-recommends"].into_iter().chain(missing).collect();
+    if apt(&install).is_err() {
+        // A host that has never looked knows no packages.
+        let _ = apt(&["update"]).and_then(|()| apt(&install));
+    }
 }
