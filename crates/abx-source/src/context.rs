@@ -9,6 +9,7 @@ use abx_reference::{LocalPath, Name};
 
 use crate::builtin::{Builtin, builtins};
 use crate::catalog::{Catalog, CatalogError, DEFAULT_INDEX};
+use crate::dockerfile::DockerfileOptions;
 use crate::github::Checkout;
 use crate::local_archive::LocalArchive;
 use crate::lock::Lock;
@@ -48,6 +49,8 @@ pub struct SourceContext {
     pub images: Vec<RegistryImage>,
     /// What references were locked to; they are resolved to that while it is to be had.
     pub lock: Option<FoundLock>,
+    /// How the Dockerfile of the template that is asked for is read.
+    pub dockerfile: DockerfileOptions,
 }
 
 /// What a package of somebody else cannot reach beyond by paths.
@@ -75,6 +78,7 @@ impl SourceContext {
             registries: RegistrySettings::default(),
             images: Vec::new(),
             lock: None,
+            dockerfile: DockerfileOptions::default(),
         }
     }
 

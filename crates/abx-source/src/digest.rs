@@ -1,8 +1,8 @@
 //! What identifies a package: a hash over the files that have a say in its image or its sandbox.
 //!
 //! Of a directory these are `template.yaml` (or `sandbox.yaml`), `files/`, `scripts/`, `commands.py`,
-//! `commands/` and the sources of `build.copy`; a README, tests or a `target/` folder beside them change
-//! nothing. Of each entry the path, the kind, the executable bit and the content (of a link, its target)
+//! `commands/` and the sources of `build.copy`, and with a Dockerfile that and all it can copy; a README, tests or a
+//! `target/` folder beside them change nothing. Of each entry the path, the kind, the executable bit and the content (of a link, its target)
 //! count; `.git` never does. Of a built-in the same files count; of a package whose image is stored here, its
 //! `template.yaml`.
 
@@ -56,9 +56,15 @@ pub(crate) fn of_text(text: &str) -> String {
 }
 
 /// The digest of a package's directory; `copies` are the sources of its `build.copy`, relative to it.
-pub(crate) fn of_directory<'p>(root: &Path, copies: impl Iterator<Item = &'p Path>) -> io::Result<String> {
+/// What its Dockerfile can `reach` counts as well.
+pub(crate) fn of_directory<'p>(
+    root: &Path,
+    copies: impl Iterator<Item = &'p Path>,
+    mut reach: BTreeSet<PathBuf>,
+) -> io::Result<String> {
     let mut hasher = Sha256::new();
-    for path in files(root, copies)? {
+    reach.append(&mut files(root, copies)?);
+    for path in reach {
         entry(&mut hasher, root, &path)?;
     }
     Ok(printed(hasher))

@@ -9,6 +9,7 @@ use abx_spec::Invalid;
 
 use crate::archive::ArchiveFault;
 use crate::catalog::CatalogError;
+use crate::faults::Faults;
 use crate::github::GithubError;
 use crate::local_archive;
 use crate::lock::LockError;
@@ -50,8 +51,17 @@ pub enum SourceError {
     NoTemplate { display: String, like: Option<String> },
     #[error("`{display}` has both a template.yaml and a sandbox.yaml")]
     BothFiles { display: String },
-    #[error("`{display}` defines its image by a Dockerfile, which this version does not build")]
-    Dockerfile { display: String },
+    /// A folder with a Dockerfile alone that is not the user's own.
+    #[error("there is no template.yaml in `{display}`, but a Dockerfile alone")]
+    DockerfileAlone { display: String },
+    /// A folder that is no name for the template it holds.
+    #[error(
+        "`{display}` has a Dockerfile and no template.yaml, and its folder's name cannot name a template"
+    )]
+    NoName { display: String },
+    /// All that is wrong with a package, its Dockerfile among it.
+    #[error(transparent)]
+    Faults(#[from] Faults),
     #[error("`{file}` is no UTF-8 text")]
     NotText { file: String },
     #[error("where `{display}` lies is unknown without a home directory")]
@@ -189,6 +199,7 @@ impl Fault for SourceError {
             | Self::NoDirectory { .. }
             | Self::NotDirectory { .. }
             | Self::NoTemplate { .. }
+            | Self::DockerfileAlone { .. }
             | Self::NoHome { .. } => Code::TemplateNotFound,
             Self::NotUnpacked { .. } => Code::File,
             Self::Archive { fault, .. } => fault.code(),
@@ -199,21 +210,17 @@ impl Fault for SourceError {
             Self::NoVersion { .. } => Code::NoVersion,
             Self::KeptDamaged { .. }
             | Self::BothFiles { .. }
-            | Self::Dockerfile { .. }
+            | Self::NoName { .. }
             | Self::NotText { .. }
             | Self::LeavesRepository { .. }
             | Self::OfficialMalformed { .. }
             | Self::DirectoryFromBuiltin { .. } => Code::SpecInvalid,
             Self::Catalog(error) => error.code(),
             Self::Invalid(invalid) => invalid.code(),
+            Self::Faults(faults) => faults.code(),
             Self::Lock(error) => error.code(),
             Self::Cycle { .. } | Self::TooDeep { .. } => Code::Inheritance,
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied => Code::FilePermission,
-                io::ErrorKind::NotFound => Code::FileNotFound,
-                io::ErrorKind::StorageFull => Code::FileSize,
-                _ => Code::File,
-            },
+            Self::Io { source, .. } => Code::of_file(source),
             Self::Ancestor { error, .. } => error.code(),
         }
     }
@@ -250,15 +257,16 @@ impl Fault for SourceError {
                 vec!["the least is `version: \"1\"`, `metadata: {name: …}` and `base: {image: …}`".into()]
             }
             Self::BothFiles { .. } => vec!["keep template.yaml; sandbox.yaml is its older name".into()],
-            Self::Dockerfile { .. } => {
-                vec![
-                    "write the image as `base` and `build` to a template.yaml, and remove the Dockerfile"
-                        .into(),
-                ]
+            Self::DockerfileAlone { .. } => {
+                vec!["a template for others needs its template.yaml: a name and a version will do".into()]
             }
+            Self::NoName { .. } => vec!["give it one: `abx template build PATH --name NAME`".into()],
+            // The folder is of no help where it is a file of ours that fails.
+            Self::Github { error, .. } if matches!(**error, GithubError::Io { .. }) => error.hints(),
             Self::Github { error, beside } => {
                 beside.iter().map(|beside| directory_hint(beside)).chain(error.hints()).collect()
             }
+            Self::Io { verb: "write", .. } => self.code().home_hints(),
             Self::Registry(error) => error.hints(),
             Self::LeavesRepository { .. } => {
                 vec!["a fetched template reaches its own repository, other repositories and built-ins".into()]
@@ -269,6 +277,7 @@ impl Fault for SourceError {
             Self::TooDeep { .. } => vec!["join some of them into one template".into()],
             Self::Catalog(error) => error.hints(),
             Self::Invalid(invalid) => invalid.hints(),
+            Self::Faults(faults) => faults.hints(),
             Self::Lock(error) => error.hints(),
             Self::Ancestor { error, .. } => error.hints(),
             Self::NotText { .. }
@@ -284,6 +293,7 @@ impl Fault for SourceError {
         match self {
             Self::Catalog(error) => error.snippets(),
             Self::Invalid(invalid) => invalid.snippets(),
+            Self::Faults(faults) => faults.snippets(),
             Self::Lock(error) => error.snippets(),
             Self::Ancestor { error, at } => {
                 let mut snippets = error.snippets();
@@ -306,6 +316,7 @@ impl Fault for SourceError {
         match self {
             Self::Catalog(error) => error.others(),
             Self::Invalid(invalid) => invalid.others(),
+            Self::Faults(faults) => faults.others(),
             Self::Ancestor { error, .. } => error.others(),
             _ => Vec::new(),
         }

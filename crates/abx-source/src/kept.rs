@@ -14,6 +14,7 @@ use abx_reference::Name;
 use abx_spec::Invalid;
 use serde::{Deserialize, Serialize};
 
+use crate::dockerfile::Declared;
 use crate::{Lineage, Package, PackageRoot, SourceError};
 
 /// One package of a lineage on disk.
@@ -23,6 +24,9 @@ pub(crate) struct Kept {
     /// Of its `template.yaml`.
     text: String,
     has_healthcheck: bool,
+    /// What its Dockerfile said.
+    #[serde(default, skip_serializing_if = "Declared::is_empty")]
+    declared: Declared,
 }
 
 impl From<&Package> for Kept {
@@ -31,6 +35,7 @@ impl From<&Package> for Kept {
             name: package.name.clone(),
             text: package.text.clone(),
             has_healthcheck: package.has_healthcheck(),
+            declared: package.declared.clone(),
         }
     }
 }
@@ -86,7 +91,10 @@ fn parse(bytes: &[u8]) -> Result<Vec<Package>, Box<dyn Error + Send + Sync>> {
 /// The package that was kept: a part of an image.
 pub(crate) fn package(kept: Kept) -> Result<Package, Invalid> {
     let root = PackageRoot::Stored { has_healthcheck: kept.has_healthcheck };
-    Package::parse(&kept.name, &kept.text, root)
+    let mut package = Package::parse(&kept.name, &kept.text, root)?;
+    kept.declared.lay_under(&mut package.spec, &format!("Dockerfile of {}", package.name));
+    package.declared = kept.declared;
+    Ok(package)
 }
 
 /// Names and tags have no letter that means something in a path.

@@ -8,8 +8,9 @@
 //! archive of one), [`vendored`] (a file with a whole lineage and its image), [`registry`] (an image that carries its
 //! lineage) and [`github`] (a repository at one commit) with [`archive`] (what is made of an archive of somebody else).
 //! [`fetch`](mod@fetch) has on disk what resolving needs, [`lock`](mod@lock) holds it to what it was.
+//! [`dockerfile`](mod@dockerfile) is the other way for a package to define its image.
 //! [`validate`](mod@validate) looks closer than a build needs; [`cached`](mod@cached) lists what is kept; [`digest`] says
-//! what identifies a package; [`error`] what can go wrong.
+//! what identifies a package; [`error`] what can go wrong, [`faults`] all at once.
 //!
 //! **Architecture Invariant:** nothing outside [`SourceContext::home`] is written, and a package's own
 //! folder never is. The network is reached by [`fetch`](mod@fetch) alone; everything else is a matter of files.
@@ -21,7 +22,9 @@ pub mod catalog;
 mod check;
 pub mod context;
 pub mod digest;
+pub mod dockerfile;
 pub mod error;
+pub mod faults;
 pub mod fetch;
 pub mod github;
 pub mod kept;
@@ -43,7 +46,9 @@ pub use builtin::{Builtin, EmbeddedFile, builtins};
 pub use cached::{Cached, CachedOrigin, cached, forget_absent};
 pub use catalog::{Catalog, CatalogError, catalog};
 pub use context::SourceContext;
+pub use dockerfile::{Dockerfile, DockerfileFault, DockerfileOptions, Said};
 pub use error::{Catalogue, SourceError};
+pub use faults::Faults;
 pub use fetch::{fetch, fetch_leaf};
 pub use github::{Checkout, GithubError, GithubSettings};
 pub use kept::{check_local_name, keep};

@@ -26,6 +26,8 @@ pub enum BaseImage {
     Stored { name: String, tag: String, place: Option<Place> },
     /// The image in a vendored file.
     Vendored { vendored: Box<Vendored>, place: Option<Place> },
+    /// No image: the root's Dockerfile begins with nothing.
+    Scratch,
 }
 
 impl BaseImage {
@@ -35,6 +37,7 @@ impl BaseImage {
             Self::Image { place, .. } | Self::Stored { place, .. } | Self::Vendored { place, .. } => {
                 place.as_ref()
             }
+            Self::Scratch => None,
         }
     }
 }

@@ -6,6 +6,8 @@ use abx_core::Snippet;
 use abx_spec::{Bounds, Diagnostic, Invalid, Parsed, Place, Spec};
 
 use crate::builtin::Builtin;
+use crate::dockerfile::said;
+use crate::dockerfile::{Declared, Dockerfile, Said, reach};
 use crate::{SourceError, digest};
 
 /// The script that checks a sandbox's health where the package's file says nothing of it.
@@ -17,7 +19,12 @@ pub struct Package {
     /// `metadata.name`.
     pub name: String,
     pub root: PackageRoot,
+    /// What its file says, and what its Dockerfile says beside that.
     pub spec: Spec,
+    /// The Dockerfile that defines its image; `None` where that is built, or there is none.
+    pub dockerfile: Option<Box<Dockerfile>>,
+    /// What of `spec` a Dockerfile said.
+    pub(crate) declared: Declared,
     /// What is questionable in its file.
     pub warnings: Vec<Diagnostic>,
     /// How the user knows it: `./mine`, `python-base`.
@@ -52,6 +59,8 @@ impl Package {
             name: spec.metadata.name.clone(),
             root,
             spec,
+            dockerfile: None,
+            declared: Declared::default(),
             warnings,
             display: name.to_owned(),
             file,
@@ -69,8 +78,11 @@ impl Package {
         &self.file
     }
 
-    /// A place in its file together with the line, for a later stage that fails because of it.
+    /// A place in its file, or its Dockerfile, together with the line, for a later stage that fails because of it.
     pub fn snippet(&self, place: &Place) -> Snippet {
+        if let Some(dockerfile) = self.dockerfile.as_deref().filter(|it| it.display() == place.file) {
+            return dockerfile.snippet(place);
+        }
         let source = self.text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
         let column = place.column.max(1);
         let length = source.trim_end().chars().count().saturating_sub(column - 1).max(1);
@@ -84,7 +96,11 @@ impl Package {
         match &self.root {
             PackageRoot::Embedded(builtin) => Ok(digest::of_builtin(builtin, copies)),
             PackageRoot::Dir(root) => {
-                digest::of_directory(root, copies).map_err(SourceError::io("read", root))
+                let reach = self.dockerfile.as_deref().map(|dockerfile| reach::files(root, dockerfile));
+                let digest = reach
+                    .transpose()
+                    .and_then(|reach| digest::of_directory(root, copies, reach.unwrap_or_default()));
+                digest.map_err(SourceError::io("read", root))
             }
             PackageRoot::Stored { .. } => Ok(digest::of_text(&self.text)),
         }
@@ -97,5 +113,39 @@ impl Package {
             PackageRoot::Dir(root) => root.join(HEALTHCHECK).is_file(),
             PackageRoot::Stored { has_healthcheck } => *has_healthcheck,
         }
+    }
+
+    /// Gives it the Dockerfile that defines its image, with what that says as far as it is known without a build.
+    pub(crate) fn defined_by(&mut self, mut dockerfile: Dockerfile) {
+        dockerfile.stated = std::mem::take(&mut self.spec);
+        let (said, spots) = said::said(&dockerfile);
+        self.declared = Declared::new(&said, &spots);
+        self.dockerfile = Some(Box::new(dockerfile));
+        self.settle();
+    }
+
+    /// Takes over what its Dockerfile turned out to say of the image that was built of it.
+    pub fn said(&mut self, said: &Said) {
+        if let Some(dockerfile) = self.dockerfile.as_deref() {
+            self.declared = Declared::new(said, &said::said(dockerfile).1);
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        let Some(dockerfile) = self.dockerfile.as_deref() else { return };
+        let mut spec = dockerfile.stated.clone();
+        self.declared.lay_under(&mut spec, dockerfile.display());
+        let from = dockerfile.from();
+        let place = Place { file: from.file, line: from.line, column: from.column };
+        spec.base = dockerfile.origin.base(place);
+        self.spec = spec;
+    }
+
+    /// Where a Dockerfile makes a setting of this template; a port by its number.
+    pub fn declared_at(&self, key: &str, item: Option<u64>) -> Option<Place> {
+        let kept = || format!("Dockerfile of {}", self.name);
+        let file = self.dockerfile.as_deref().map_or_else(kept, |it| it.display().to_owned());
+        self.declared.place(key, item, &file)
     }
 }

@@ -1,11 +1,14 @@
 //! Reference → lineage: the one loop over `base.from`.
 
+mod stages;
+
 use std::path::{Path, PathBuf};
 
 use abx_reference::{Github, LocalPath, Name, Reference, Registry};
 use abx_spec::{Base, Place};
 
 use crate::context::Bounds;
+use crate::local::Asking;
 use crate::local_archive::{self, Form};
 use crate::named::{self, Named};
 use crate::registry::{RegistryError, is_plain};
@@ -23,18 +26,28 @@ pub fn resolve(text: &str, context: &SourceContext) -> Result<Lineage, SourceErr
 
 /// Resolves a reference: the package it names, and every package that one inherits from.
 pub fn resolve_reference(reference: &Reference, context: &SourceContext) -> Result<Lineage, SourceError> {
+    climb(Asked::for_caller(reference), &[], context)
+}
+
+/// From what is asked for to the image at the bottom. `above` is what leads here, the template itself first, where a
+/// Dockerfile asks.
+fn climb(asked: Asked, above: &[&Package], context: &SourceContext) -> Result<Lineage, SourceError> {
     let mut packages: Vec<Package> = Vec::new();
-    let mut asked = Asked { reference: reference.clone(), or_image: false, place: None };
+    let mut asked = asked;
     let mut lineage = loop {
-        let at = packages.last().zip(asked.place.as_ref()).map(|(child, place)| child.snippet(place));
-        let found = find(&asked, packages.last(), context).and_then(|found| {
-            check_path(&packages, &found)?;
+        let child = packages.last().or(above.last().copied());
+        let at = child.zip(asked.place.as_ref()).map(|(child, place)| child.snippet(place));
+        let found = find(&asked, child, context).and_then(|found| {
+            let path: Vec<&Package> = above.iter().copied().chain(&packages).collect();
+            check_path(&path, &found)?;
             Ok(found)
         });
-        let package = match found.map_err(|error| error.asked_for_at(at))? {
-            Found::Bottom(lineage) => break lineage,
+        let mut package = match found.map_err(|error| error.asked_for_at(at))? {
+            Found::Bottom(lineage) => break *lineage,
             Found::Package(package) => *package,
         };
+        let path: Vec<&Package> = above.iter().copied().chain(&packages).collect();
+        stages::resolve(&mut package, &path, context)?;
         let next = next(&package)?;
         packages.push(package);
         match next {
@@ -49,8 +62,7 @@ pub fn resolve_reference(reference: &Reference, context: &SourceContext) -> Resu
 
 /// The package that a reference names, without those it inherits from; `None` for an image.
 pub fn leaf(reference: &Reference, context: &SourceContext) -> Result<Option<Package>, SourceError> {
-    let asked = Asked { reference: reference.clone(), or_image: false, place: None };
-    Ok(match find(&asked, None, context)? {
+    Ok(match find(&Asked::for_caller(reference), None, context)? {
         Found::Package(package) => Some(*package),
         Found::Bottom(mut lineage) => lineage.packages.pop(),
     })
@@ -96,17 +108,32 @@ struct Asked {
     place: Option<Place>,
 }
 
+impl Asked {
+    fn for_caller(reference: &Reference) -> Self {
+        Self { reference: reference.clone(), or_image: false, place: None }
+    }
+
+    /// How a directory is read for it.
+    fn asking<'c>(&self, is_remote: bool, context: &'c SourceContext) -> Asking<'c> {
+        Asking { context, is_asked: self.place.is_none(), is_remote }
+    }
+}
+
 enum Found {
     /// It inherits from another one.
     Package(Box<Package>),
     /// The image everything is built on, with the packages that are in it.
-    Bottom(Lineage),
+    Bottom(Box<Lineage>),
 }
 
 impl Found {
+    fn bottom(lineage: Lineage) -> Self {
+        Self::Bottom(Box::new(lineage))
+    }
+
     fn image(name: String, asked: &Asked) -> Self {
         let base = BaseImage::Image { name, place: asked.place.clone() };
-        Self::Bottom(Lineage { packages: Vec::new(), base, locked: None })
+        Self::bottom(Lineage { packages: Vec::new(), base, locked: None })
     }
 }
 
@@ -125,6 +152,7 @@ fn next(package: &Package) -> Result<Next, SourceError> {
         }
         Some(Base::From(at)) => (at, false),
         Some(Base::Either(at)) => (at, true),
+        None if package.dockerfile.is_some() => return Ok(Next::Base(BaseImage::Scratch)),
         // Reading a package has refused it without a base.
         None => return Err(SourceError::NoTemplate { display: package.display.clone(), like: None }),
     };
@@ -137,7 +165,7 @@ fn find(asked: &Asked, child: Option<&Package>, context: &SourceContext) -> Resu
         Reference::Local(path) => on_disk(path, asked, child, context),
         Reference::Registry(image) => in_registry(image, asked, context),
         Reference::Name(name) => as_locked(name, context, |name| by_name(name, asked, context)),
-        Reference::Github(github) => fetched(github, context).map(Box::new).map(Found::Package),
+        Reference::Github(github) => fetched(github, asked, context).map(Box::new).map(Found::Package),
     }
 }
 
@@ -149,11 +177,11 @@ fn in_registry(image: &Registry, asked: &Asked, context: &SourceContext) -> Resu
     }
     let found = found.ok_or_else(|| RegistryError::Unasked { reference: image.clone() })?;
     let base = BaseImage::Image { name: found.name(), place: asked.place.clone() };
-    Ok(Found::Bottom(Lineage { packages: found.packages.clone(), base, locked: None }))
+    Ok(Found::bottom(Lineage { packages: found.packages.clone(), base, locked: None }))
 }
 
 /// The package in a repository that is at hand.
-fn fetched(github: &Github, context: &SourceContext) -> Result<Package, SourceError> {
+fn fetched(github: &Github, asked: &Asked, context: &SourceContext) -> Result<Package, SourceError> {
     let renamed = official::without_alias(github, context);
     let github = renamed.as_ref().unwrap_or(github);
     let checkout = context.checkouts.iter().find(|checkout| checkout.serves(github));
@@ -161,7 +189,7 @@ fn fetched(github: &Github, context: &SourceContext) -> Result<Package, SourceEr
     local::read(
         &checkout.root.join(github.subdirectory().unwrap_or_default()),
         &github.to_string(),
-        &context.limits,
+        &asked.asking(true, context),
     )
 }
 
@@ -171,7 +199,7 @@ fn in_repository(
     child: &Package,
     root: &Path,
     bounds: &Bounds<'_>,
-    limits: &abx_spec::Bounds,
+    asking: &Asking<'_>,
 ) -> Result<Package, SourceError> {
     let leaves = || SourceError::LeavesRepository {
         reference: path.as_str().to_owned(),
@@ -187,7 +215,7 @@ fn in_repository(
     match directory.canonicalize() {
         Ok(found) if !found.starts_with(bounds.top) => Err(leaves()),
         Err(_) if below == ".." || below.starts_with("../") => Err(leaves()),
-        _ => local::read(&directory, &display, limits),
+        _ => local::read(&directory, &display, asking),
     }
 }
 
@@ -203,7 +231,7 @@ fn on_disk(
         && let PackageRoot::Dir(root) = &child.root
         && let Some(bounds) = context.bounds_of(root)
     {
-        return in_repository(path, child, root, &bounds, &context.limits).map(found);
+        return in_repository(path, child, root, &bounds, &asked.asking(true, context)).map(found);
     }
     let (start, display) = match child {
         None => (context.cwd.as_path(), lexical(Path::new(path.as_str()))),
@@ -218,12 +246,12 @@ fn on_disk(
     let directory =
         context.directory(path, start).ok_or_else(|| SourceError::NoHome { display: display.clone() })?;
     if let Some(archive) = context.archives.iter().find(|archive| archive.file == directory) {
-        return local::read(&archive.root, &display, &context.limits).map(found);
+        return local::read(&archive.root, &display, &asked.asking(true, context)).map(found);
     }
     match local_archive::form_of(&directory) {
         Some(Form::Vendored) => vendored(&directory, display, asked),
         Some(_) => Err(SourceError::NotUnpacked { file: directory, display }),
-        None => local::read(&directory, &display, &context.limits).map(found),
+        None => local::read(&directory, &display, &asked.asking(false, context)).map(found),
     }
 }
 
@@ -234,7 +262,7 @@ fn vendored(file: &Path, display: String, asked: &Asked) -> Result<Found, Source
     let (vendored, packages) =
         read.map_err(|error| SourceError::Vendored { display, error: Box::new(error) })?;
     let base = BaseImage::Vendored { vendored: Box::new(vendored), place: asked.place.clone() };
-    Ok(Found::Bottom(Lineage { packages, base, locked: None }))
+    Ok(Found::bottom(Lineage { packages, base, locked: None }))
 }
 
 /// A path as a person would write it: `./a/../b` is `./b`.
@@ -264,29 +292,29 @@ fn by_name(name: &Name, asked: &Asked, context: &SourceContext) -> Result<Found,
     let wanted = name.name();
     Ok(match named::look_up(name, asked.or_image, context)? {
         Named::Embedded(package) => Found::Package(package),
-        Named::Github(github) => Found::Package(Box::new(fetched(&github, context)?)),
+        Named::Github(github) => Found::Package(Box::new(fetched(&github, asked, context)?)),
         Named::Directory { path, selector } => {
-            let package = local::read(&path, &path.display().to_string(), &context.limits)?;
+            let package = local::read(&path, &path.display().to_string(), &asked.asking(true, context))?;
             named::check_version(&package, &selector)?;
             Found::Package(Box::new(package))
         }
         Named::Stored { tag } => {
             let packages = kept::packages(&context.home, wanted, &tag)?;
             let base = BaseImage::Stored { name: wanted.to_owned(), tag, place: asked.place.clone() };
-            Found::Bottom(Lineage { packages, base, locked: None })
+            Found::bottom(Lineage { packages, base, locked: None })
         }
         Named::Image => Found::image(name.to_string(), asked),
     })
 }
 
 /// Whether what was found may stand above `path`, which is leaf first.
-fn check_path(path: &[Package], found: &Found) -> Result<(), SourceError> {
+fn check_path(path: &[&Package], found: &Found) -> Result<(), SourceError> {
     let parents = match found {
         Found::Package(package) => std::slice::from_ref(&**package),
         Found::Bottom(lineage) => lineage.packages.as_slice(),
     };
     let names = |from: usize| {
-        let path = path[from..].iter().chain(parents.iter().rev());
+        let path = path[from..].iter().copied().chain(parents.iter().rev());
         path.map(|package| package.display.clone()).collect::<Vec<_>>()
     };
     if let Found::Package(package) = found

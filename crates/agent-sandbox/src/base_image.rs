@@ -31,6 +31,8 @@ pub(crate) async fn base_image(
     progress: &dyn Progress,
 ) -> Result<Image, Error> {
     match &lineage.base {
+        // Whoever builds a Dockerfile asks for no image where it begins with none.
+        BaseImage::Scratch => Err(abx_build::BuildError::Defect.into()),
         BaseImage::Image { name, .. } => match &lineage.locked {
             Some(base) => locked::image(context, store, base, options, progress).await,
             None => named(context, store, name, options, progress).await,
@@ -44,7 +46,7 @@ pub(crate) async fn base_image(
     }
 }
 
-async fn named(
+pub(crate) async fn named(
     context: &Context,
     store: &ImageStore,
     name: &str,

@@ -6,7 +6,7 @@ use abx_core::fs::Lock;
 use abx_core::host::HostNetwork;
 use abx_core::{Home, Secret};
 use abx_image::ImageStore;
-use abx_source::SourceContext;
+use abx_source::{DockerfileOptions, SourceContext};
 
 use crate::Error;
 use crate::credentials::CredentialFiles;
@@ -31,6 +31,8 @@ pub struct Context {
     pub github_token: Option<Secret>,
     /// Where log-ins for registries may be; read where a registry asks for one.
     pub credentials: CredentialFiles,
+    /// How the Dockerfile of the template that is asked for is read.
+    pub(crate) dockerfile: DockerfileOptions,
     /// The `abx` executable, which re-executes itself as monitor and step helper.
     pub exe: PathBuf,
 }
@@ -66,6 +68,7 @@ impl Context {
             github_api: settings.github_api_url.clone(),
             github_token: text(crate::github::TOKEN_VARIABLE).map(Secret::new),
             settings,
+            dockerfile: DockerfileOptions::default(),
             // The running file itself, even when another version has been installed over it since.
             exe: PathBuf::from("/proc/self/exe"),
         })
@@ -78,6 +81,7 @@ impl Context {
             index: self.settings.template_index_url.clone(),
             limits: self.settings.limits.bounds(),
             registries: self.registries(),
+            dockerfile: self.dockerfile.clone(),
             ..SourceContext::new(self.home.clone(), self.cwd.clone(), self.user_home.clone())
         }
     }

@@ -44,7 +44,7 @@ pub async fn create(
     let _in_use = context.use_store().await;
     let lineage = crate::template::lineage(context, &request.reference, &request.fetch, progress).await?;
     let built = crate::template::build_lineage(context, &lineage, &request.fetch, progress).await?;
-    let settings = crate::settle::settle(context, &built, request)?;
+    let settings = crate::settle::settle(context, &built.built, request)?;
     let record = abx_engine::create::create(&context.engine(), &settings).await?;
     Ok(Sandbox::new(context, record))
 }

@@ -18,6 +18,8 @@ pub enum Error {
     #[error(transparent)]
     Build(#[from] abx_build::BuildError),
     #[error(transparent)]
+    Dockerfile(#[from] abx_dockerfile::Invalid),
+    #[error(transparent)]
     Engine(#[from] abx_engine::EngineError),
     #[error(transparent)]
     Client(#[from] abx_client::ClientError),
@@ -43,6 +45,14 @@ pub enum Error {
     PortTwice { port: u16 },
     #[error("cannot read the image's layers")]
     LayerUnreadable { source: std::io::Error },
+    #[error("there is no variable `{variable}` for the secret `{id}`")]
+    NoSecret { id: String, variable: String },
+    #[error("cannot read the secret `{id}` from {}", path.display())]
+    SecretFile { id: String, path: PathBuf, source: std::io::Error },
+    #[error("the secret `{id}` is larger than {limit} bytes")]
+    SecretTooLarge { id: String, limit: u64 },
+    #[error("a build here makes images for {host}, not for `{wanted}`")]
+    Platform { wanted: String, host: String },
     #[error("nothing that is kept is called `{name}`")]
     NotCached { name: String },
     #[error("no local template `{name}:{tag}`")]
@@ -92,6 +102,7 @@ impl Error {
             Self::Image(error) => Some(error),
             Self::Debian(error) => Some(error),
             Self::Build(error) => Some(error),
+            Self::Dockerfile(error) => Some(error),
             Self::Engine(error) => Some(error),
             Self::Client(error) => Some(error),
             Self::Isolate(error) => Some(error),
@@ -126,7 +137,10 @@ impl Fault for Error {
             Self::NoLocalTemplate { .. } | Self::NotCached { .. } => Code::TemplateNotFound,
             Self::Destination { .. } | Self::NoDestination { .. } => Code::ReferenceInvalid,
             Self::State { source, .. } => state_code(source),
-            Self::PackageFile { source, .. } => file_code(source),
+            Self::PackageFile { source, .. } | Self::SecretFile { source, .. } => file_code(source),
+            Self::NoSecret { .. } => Code::FileNotFound,
+            Self::SecretTooLarge { .. } => Code::FileSize,
+            Self::Platform { .. } => Code::HostLacks,
             Self::BaseImage { .. } => Code::BaseImage,
             _ => self.inner().map_or(Code::CreateFailed, Fault::code),
         }
@@ -145,6 +159,12 @@ impl Fault for Error {
                 format!("write `abx template push {name} acr://HOST/TEAM/APP`"),
                 "or say once where templates go: `abx config set push_to HOST/TEAM`".into(),
             ],
+            Self::NoSecret { id, .. } => {
+                vec![format!("set it, or write `--secret id={id},src=FILE`")]
+            }
+            Self::Platform { host, .. } => {
+                vec![format!("leave --platform out, or build on such a host; {host} is this one")]
+            }
             Self::NotCached { .. } => vec!["`abx template cache list` shows what there is".into()],
             Self::BaseImage { hints, .. } => hints.clone(),
             Self::OutOfBounds { .. } => vec!["the bounds are settings: `abx config list`".into()],

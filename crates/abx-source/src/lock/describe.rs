@@ -62,6 +62,8 @@ fn member(
                 template.digest = name.split_once('@').map(|(_, digest)| digest.to_owned());
                 return Ok(template);
             }
+            // Nothing built is below what begins with nothing.
+            BaseImage::Scratch => return Ok(template),
         },
         PackageRoot::Embedded(_) => {
             template.kind = LockedKind::BuiltIn;

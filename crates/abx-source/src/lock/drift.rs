@@ -53,7 +53,7 @@ impl Lock {
         }
         let found = match base {
             BaseImage::Image { name, .. } => Some(name.as_str()),
-            BaseImage::Stored { .. } | BaseImage::Vendored { .. } => None,
+            BaseImage::Stored { .. } | BaseImage::Vendored { .. } | BaseImage::Scratch => None,
         };
         let is_same = match (&self.base, found) {
             (Some(locked), Some(found)) => locked.is_of(found),

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use agent_sandbox::template::{SecretPlace, SecretSource};
 use clap::ValueEnum;
 
 /// `K=V`. The key is not empty; the value may be, and may hold further `=`.
@@ -20,6 +21,54 @@ impl FromStr for KeyValue {
             Some((key, value)) => Ok(Self { key: key.into(), value: value.into() }),
             None => Err(format!("`=` is missing; write {text}=VALUE")),
         }
+    }
+}
+
+/// `K=V`, or `K` for the value the variable of that name has; as of docker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BuildArg {
+    pub(crate) key: String,
+    pub(crate) value: Option<String>,
+}
+
+impl FromStr for BuildArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, value) = match text.split_once('=') {
+            Some((key, value)) => (key, Some(value.to_owned())),
+            None => (text, None),
+        };
+        match key {
+            "" => Err("the name before `=` is empty".into()),
+            key => Ok(Self { key: key.to_owned(), value }),
+        }
+    }
+}
+
+/// `id=NAME,src=FILE`, `id=NAME,env=VARIABLE`, or `id=NAME` for the variable of that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SecretValue(pub(crate) SecretSource);
+
+impl FromStr for SecretValue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut id, mut place) = (None, None);
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').ok_or_else(|| format!("`{part}` has no `=`"))?;
+            match key {
+                "id" => id = Some(value.to_owned()),
+                "src" | "source" => place = Some(SecretPlace::File(value.into())),
+                "env" => place = Some(SecretPlace::Variable(value.to_owned())),
+                // Said by the key of the place already.
+                "type" if matches!(value, "file" | "env") => {}
+                _ => return Err(format!("`{part}` means nothing here; write id=NAME,src=FILE")),
+            }
+        }
+        let id = id.filter(|id| !id.is_empty()).ok_or("`id` is missing; write id=NAME,src=FILE")?;
+        let place = place.unwrap_or_else(|| SecretPlace::Variable(id.clone()));
+        Ok(Self(SecretSource { id, place }))
     }
 }
 

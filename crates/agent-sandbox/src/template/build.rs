@@ -1,31 +1,108 @@
 //! Lineage in, image out.
 
-use abx_build::{Builder, Built};
-use abx_core::Progress;
-use abx_source::Lineage;
+mod dockerfile;
+mod secret;
+
+use abx_build::{BuildSecret, Builder, Built};
+use abx_core::{Event, Progress};
+use abx_source::{DockerfileOptions, Lineage};
+use serde::Serialize;
+
+pub use secret::{SecretPlace, SecretSource};
 
 use crate::{Context, Error, FetchOptions};
 
-/// Builds a template and gives the result a local name. Returns the image's id.
+/// What to build, and how.
+#[derive(Clone, Debug, Default)]
+pub struct BuildRequest {
+    /// Any spelling of a template reference.
+    pub reference: String,
+    /// The local template's name; its own where absent.
+    pub name: Option<String>,
+    /// `latest` where absent.
+    pub tag: Option<String>,
+    /// Values for arguments of the Dockerfile.
+    pub build_args: Vec<(String, String)>,
+    /// What its steps may read while they run, and nobody afterwards.
+    pub secrets: Vec<BuildSecret>,
+    /// The stage of the Dockerfile that becomes the image; the last one where absent.
+    pub target: Option<String>,
+    /// `linux/amd64`: what the image is for, which is this host or a fault.
+    pub platform: Option<String>,
+}
+
+/// A template that was built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BuiltTemplate {
+    /// The image's id.
+    pub image: String,
+    /// What it is called here.
+    pub name: String,
+    pub tag: String,
+}
+
+/// A built lineage, which knows now what its Dockerfiles say of the sandbox.
+#[derive(Clone, Debug)]
+pub(crate) struct BuiltLineage {
+    pub(crate) built: Built,
+    pub(crate) lineage: Lineage,
+}
+
+/// Builds a template and gives the result a local name.
+///
+/// # Errors
+/// Whatever the failing stage reports. Finished steps are kept.
 pub async fn build(
     context: &Context,
-    reference: &str,
-    name: Option<&str>,
-    tag: Option<&str>,
+    request: &BuildRequest,
     options: &FetchOptions,
     progress: &dyn Progress,
-) -> Result<String, Error> {
-    let tag = tag.unwrap_or("latest");
+) -> Result<BuiltTemplate, Error> {
+    let tag = request.tag.as_deref().unwrap_or("latest");
     // Before the long work, not after it.
-    name.map(|name| abx_source::check_local_name(name, tag)).transpose()?;
+    request.name.as_ref().map(|name| abx_source::check_local_name(name, tag)).transpose()?;
+    request.platform.as_deref().map(check_platform).transpose()?;
     let _in_use = context.use_store().await;
-    let lineage = super::lineage(context, reference, options, progress).await?;
-    let built = build_lineage(context, &lineage, options, progress).await?;
-    let name = name.unwrap_or(&built.effective.metadata.name);
+    let mut context = context.clone();
+    context.dockerfile = DockerfileOptions {
+        name: request.name.clone(),
+        arguments: request.build_args.clone(),
+        target: request.target.clone(),
+    };
+    let lineage = super::lineage(&context, &request.reference, options, progress).await?;
+    warn_of_unused(&lineage, request, progress);
+    let made = build_with(&context, &lineage, &request.secrets, options, progress).await?;
+    let name = request.name.as_deref().unwrap_or(&made.built.effective.metadata.name);
     // The specification before the tag: a name that can be found has both.
-    abx_source::keep(&context.home, name, tag, &lineage)?;
-    context.store().tag(name, tag, &built.image.id)?;
-    Ok(built.image.id.0)
+    abx_source::keep(&context.home, name, tag, &made.lineage)?;
+    context.store().tag(name, tag, &made.built.image.id)?;
+    Ok(BuiltTemplate { image: made.built.image.id.0, name: name.to_owned(), tag: tag.to_owned() })
+}
+
+/// An image is built by running its steps, so for the host's own kind of processor alone.
+fn check_platform(wanted: &str) -> Result<(), Error> {
+    let host = abx_image::Platform::host().to_string();
+    let meant = abx_dockerfile::Platform::parse(wanted);
+    if meant.is_some() && meant == abx_dockerfile::Platform::parse(&host) {
+        return Ok(());
+    }
+    Err(Error::Platform { wanted: wanted.to_owned(), host })
+}
+
+/// Options for a Dockerfile mean nothing to a template without one.
+fn warn_of_unused(lineage: &Lineage, request: &BuildRequest, progress: &dyn Progress) {
+    if lineage.leaf().is_some_and(|leaf| leaf.dockerfile.is_some()) {
+        return;
+    }
+    let given = [
+        ("--build-arg", !request.build_args.is_empty()),
+        ("--secret", !request.secrets.is_empty()),
+        ("--target", request.target.is_some()),
+    ];
+    for (option, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
+        let text = format!("{option} is for a Dockerfile, and {} has none", request.reference);
+        progress.event(Event::Warning(text));
+    }
 }
 
 /// Gets the base image and builds every step on it.
@@ -34,15 +111,25 @@ pub(crate) async fn build_lineage(
     lineage: &Lineage,
     options: &FetchOptions,
     progress: &dyn Progress,
-) -> Result<Built, Error> {
+) -> Result<BuiltLineage, Error> {
+    build_with(context, lineage, &[], options, progress).await
+}
+
+/// [`build_lineage`] with secrets for the Dockerfile of the template itself.
+async fn build_with(
+    context: &Context,
+    lineage: &Lineage,
+    secrets: &[BuildSecret],
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<BuiltLineage, Error> {
     // Before a byte is fetched for nothing.
     abx_isolate::require_root()?;
     // A store whose mode cannot be changed cannot be written to either.
     let _ = context.home.keep_store_private();
     let store = context.store();
-    let base = crate::base_image::base_image(context, &store, lineage, options, progress).await?;
     let builder = Builder {
-        store,
+        store: store.clone(),
         home: context.home.clone(),
         host: context.host.clone(),
         exe: context.exe.clone(),
@@ -50,7 +137,19 @@ pub(crate) async fn build_lineage(
         offline: options.offline,
         limits: abx_build::Limits::default(),
     };
-    let built = builder.build(lineage, base, progress).await?;
-    builder.store.touch_image(&built.image.id);
-    Ok(built)
+    let defined = lineage.packages.iter().rposition(|package| package.dockerfile.is_some());
+    let made = match defined {
+        None => {
+            let base = crate::base_image::base_image(context, &store, lineage, options, progress).await?;
+            let built = builder.build(lineage, base, progress).await?;
+            BuiltLineage { built, lineage: lineage.clone() }
+        }
+        Some(at) => {
+            let secrets = if at + 1 == lineage.packages.len() { secrets } else { &[] };
+            let ground = dockerfile::Ground { context, builder: &builder, secrets, options, progress };
+            ground.build(lineage, at).await?
+        }
+    };
+    builder.store.touch_image(&made.built.image.id);
+    Ok(made)
 }

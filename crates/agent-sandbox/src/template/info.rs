@@ -159,5 +159,6 @@ fn bottom(base: &BaseImage) -> String {
         BaseImage::Image { name, .. } => name.clone(),
         BaseImage::Stored { name, tag, .. } => format!("{name}:{tag}"),
         BaseImage::Vendored { vendored, .. } => format!("{}:{}", vendored.name, vendored.version),
+        BaseImage::Scratch => "scratch".to_owned(),
     }
 }

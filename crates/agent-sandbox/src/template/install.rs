@@ -5,6 +5,7 @@ use abx_reference::Reference;
 use abx_source::{PackageRoot, SourceError};
 use serde::Serialize;
 
+use super::BuiltLineage;
 use super::IndexOptions;
 use crate::{Context, Error, FetchOptions};
 
@@ -51,7 +52,7 @@ pub async fn install(
         index.catalog(&context, &context.source(), progress).await.map_err(SourceError::from)?;
     }
     let lineage = super::lineage(&context, reference, options, progress).await?;
-    let built = super::build_lineage(&context, &lineage, options, progress).await?;
+    let BuiltLineage { built, lineage } = super::build_lineage(&context, &lineage, options, progress).await?;
     let from = super::resolve(&context, reference, options, progress).await?.canonical;
     let metadata = &built.effective.metadata;
     let image = built.image.id.0.clone();

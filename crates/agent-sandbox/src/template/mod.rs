@@ -19,8 +19,9 @@ mod search;
 mod validate;
 mod vendor;
 
-pub use build::build;
-pub(crate) use build::build_lineage;
+pub use abx_build::BuildSecret;
+pub use build::{BuildRequest, BuiltTemplate, SecretPlace, SecretSource, build};
+pub(crate) use build::{BuiltLineage, build_lineage};
 pub use explain::{Explanation, Origin, explain};
 pub use export::export;
 pub use info::{Info, info};

@@ -7,6 +7,7 @@ use abx_image::RegistryName;
 use abx_reference::Reference;
 use serde::Serialize;
 
+use super::BuiltLineage;
 use crate::{Context, Error, FetchOptions};
 
 /// A template where others find it.
@@ -48,7 +49,8 @@ pub async fn push(
     let _in_use = context.use_store().await;
     let options = FetchOptions::default();
     let lineage = super::lineage(context, name, &options, progress).await?;
-    let image = super::build_lineage(context, &lineage, &options, progress).await?.image;
+    let BuiltLineage { built, lineage } = super::build_lineage(context, &lineage, &options, progress).await?;
+    let image = built.image;
     let mut annotations =
         vec![(abx_source::ANNOTATION.to_owned(), abx_source::kept::to_text(&lineage.packages))];
     // What registries show of an image.

@@ -9,6 +9,7 @@ use abx_source::vendored::{VendorRequest, write};
 use abx_source::{BaseImage, Lineage, PackageRoot, SourceContext};
 use serde::Serialize;
 
+use super::BuiltLineage;
 use crate::blocking::blocking;
 use crate::{Context, Error, FetchOptions};
 
@@ -35,14 +36,15 @@ pub async fn vendor(
 ) -> Result<VendoredFile, Error> {
     let _in_use = context.use_store().await;
     let (lineage, source) = super::lineage_and_source(context, reference, options, progress).await?;
-    let built = super::build_lineage(context, &lineage, options, progress).await?;
+    let BuiltLineage { built, lineage: as_built } =
+        super::build_lineage(context, &lineage, options, progress).await?;
     let (name, version) = named(&lineage, reference);
     let out = out.map_or_else(|| PathBuf::from(format!("{name}-{version}.abx.tar")), Path::to_owned);
     let lock = lock(context, reference, &lineage, &source)?;
     let (path, store) = (context.cwd.join(&out), context.store());
     let vendored = blocking(progress, move |progress| {
         let (name, version) = (name.as_str(), version.as_str());
-        let (lineage, image, lock) = (&lineage, &built.image, lock.as_deref());
+        let (lineage, image, lock) = (&as_built, &built.image, lock.as_deref());
         let request = VendorRequest { name, version, lineage, image, lock };
         write(&request, &store, &path, progress)
     })
@@ -81,7 +83,7 @@ fn lock(
     };
     let base = match &lineage.base {
         BaseImage::Image { name, .. } => crate::base_image::known_state(context, &context.store(), name)?,
-        BaseImage::Stored { .. } | BaseImage::Vendored { .. } => None,
+        BaseImage::Stored { .. } | BaseImage::Vendored { .. } | BaseImage::Scratch => None,
     };
     Ok(Some(Lock { templates: describe(lineage, top, source)?, base }.to_string()))
 }

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use crate::cli::fetch::FetchArgs;
-use crate::cli::values::ProgressMode;
+use crate::cli::values::{BuildArg, ProgressMode, SecretValue};
 
 /// Build a template's image, so that creating from it is instant
 #[derive(Debug, Args)]
@@ -18,6 +18,22 @@ pub(crate) struct BuildArgs {
     /// The local template's tag
     #[arg(long, value_name = "T")]
     pub(crate) tag: Option<String>,
+
+    /// A value for an ARG of the Dockerfile; K alone takes it from the environment
+    #[arg(long, value_name = "K=V")]
+    pub(crate) build_arg: Vec<BuildArg>,
+
+    /// A secret for RUN --mount=type=secret, from a file or a variable: id=K,src=FILE or id=K,env=NAME
+    #[arg(long, value_name = "id=K,src=FILE")]
+    pub(crate) secret: Vec<SecretValue>,
+
+    /// The stage of the Dockerfile that becomes the image
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) target: Option<String>,
+
+    /// What the image is for; only this host's own platform can be built
+    #[arg(long, value_name = "P")]
+    pub(crate) platform: Option<String>,
 
     /// Fail where template.lock is missing or something differs from it
     #[arg(long)]
@@ -36,4 +52,5 @@ const BUILD_EXAMPLES: &str = "\
 Examples:
   abx template build ./my-template
   abx template build . --name shop --tag v1.0
+  abx template build . --build-arg PYTHON=3.12 --secret id=token,src=token.txt
   abx template build . --progress plain 2> build.log";

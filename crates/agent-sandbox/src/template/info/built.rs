@@ -14,6 +14,10 @@ pub(crate) struct BuiltHere {
 impl BuiltHere {
     /// `None` where some of it would have to be fetched or built.
     pub(crate) fn of(context: &Context, lineage: &Lineage) -> Result<Option<Self>, Error> {
+        if lineage.packages.iter().any(|package| package.dockerfile.is_some()) {
+            // What its instructions come to is known by going through them.
+            return Ok(None);
+        }
         let store = context.store();
         let base = match &lineage.base {
             BaseImage::Image { name, .. } => crate::base_image::known(context, &store, name)?,
@@ -21,7 +25,7 @@ impl BuiltHere {
                 Some(id) => store.image(&id)?,
                 None => None,
             },
-            BaseImage::Vendored { .. } => None,
+            BaseImage::Vendored { .. } | BaseImage::Scratch => None,
         };
         let Some(base) = base else { return Ok(None) };
         Ok(abx_build::stored_layers(&store, lineage, &base)?.map(|layers| Self { layers }))
