@@ -146,10 +146,15 @@ impl Canvas {
 
     /// The place of a path in this layer, its last part not followed; what is there is removed.
     pub(crate) fn clear(&self, path: &Path) -> io::Result<PathBuf> {
-        let (parent, name) = self.split(path)?;
-        let host = parent.host.join(name);
+        let host = self.here(path)?;
         remove(&host)?;
         Ok(host)
+    }
+
+    /// The place of a path in this layer, its last part not followed.
+    pub(crate) fn here(&self, path: &Path) -> io::Result<PathBuf> {
+        let (parent, name) = self.split(path)?;
+        Ok(parent.host.join(name))
     }
 
     /// Gives a directory, which is made where it is missing, these attributes.

@@ -3,6 +3,8 @@
 //! In reading order: [`select`] (which files), [`files`] (what they are), [`paint`] (writing them), [`mode`] and
 //! [`xattrs`]; [`fetch`] and [`archive`] are what `ADD` has besides.
 
+mod archive;
+mod fetch;
 pub(super) mod files;
 pub(super) mod mode;
 pub(super) mod paint;
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 use abx_core::progress::Task;
 use abx_dockerfile::{Add, Copy, Files, Ignore, Origin};
 use abx_image::StagedLayer;
+use rustix::fs::Timespec;
 
 use super::refusal::Refusal;
 use super::stage::{Stage, Step};
@@ -21,7 +24,7 @@ use super::users;
 use crate::canvas::{Canvas, Owner};
 use crate::error::BuildError;
 use crate::key::Hasher;
-use files::Root;
+use files::{Node, Root};
 use mode::Chmod;
 use paint::Painter;
 use select::Source;
@@ -42,16 +45,28 @@ struct Plan {
 
 /// Adds the layer of a `COPY`.
 pub(super) fn copy(stage: &mut Stage<'_, '_>, step: Step<'_>, copy: &Copy) -> Result<(), BuildError> {
-    let plan = plan(stage, copy).map_err(stage.refuse(step))?;
-    let hasher = plan.hash(stage.hasher("COPY", VERSION));
-    let made_by = super::history::files("COPY", &copy.files);
-    stage.layer(step, hasher.layer(), made_by, |stage, _: &Task<'_>| write(stage, step, &plan))
+    let plan = plan_copy(stage, copy).map_err(stage.refuse(step))?;
+    layer(stage, step, "COPY", &copy.files, &plan)
 }
 
 /// Adds the layer of an `ADD`.
 pub(super) fn add(stage: &mut Stage<'_, '_>, step: Step<'_>, add: &Add) -> Result<(), BuildError> {
-    let copy_like = Copy { files: add.files.clone(), from: None, parents: false };
-    copy(stage, step, &copy_like)
+    let plan = plan_add(stage, add).map_err(stage.refuse(step))?;
+    layer(stage, step, "ADD", &add.files, &plan)
+}
+
+fn layer(
+    stage: &mut Stage<'_, '_>,
+    step: Step<'_>,
+    keyword: &str,
+    files: &Files,
+    plan: &Plan,
+) -> Result<(), BuildError> {
+    // A build that is stopped while it reads files goes no further.
+    stage.project.workshop.check_stop()?;
+    let key = plan.hash(stage.hasher(keyword, VERSION)).layer();
+    let made_by = super::history::files(keyword, files);
+    stage.layer(step, key, made_by, |stage, _: &Task<'_>| write(stage, step, plan))
 }
 
 /// Adds the layer of a `WORKDIR`, where the directory is not there yet.
@@ -83,31 +98,77 @@ pub(super) fn workdir(stage: &mut Stage<'_, '_>, step: Step<'_>, path: &str) -> 
     })
 }
 
-fn plan(stage: &Stage<'_, '_>, copy: &Copy) -> Result<Plan, Refusal> {
-    let files = &copy.files;
+fn plan_copy(stage: &Stage<'_, '_>, copy: &Copy) -> Result<Plan, Refusal> {
     let root = match &copy.from {
         None => context(stage),
         Some(from) => origin(stage, &from.text)?,
     };
-    let patterns = files.exclude.iter().map(|pattern| &*pattern.text);
-    let exclude = Ignore::of_patterns(patterns)
-        .map_err(|problem| Refusal::Pattern { pattern: String::new(), reason: problem.to_string() })?;
+    let exclude = exclude(&copy.files)?;
     let mut sources = Vec::new();
-    for word in &files.sources {
+    for word in &copy.files.sources {
         match copy.parents {
             true => sources.push(select::with_parents(&root, &word.text, &exclude)?),
             false => sources.extend(select::sources(&root, &word.text, &exclude)?),
         }
     }
+    plan(stage, &copy.files, sources, copy.parents)
+}
+
+fn plan_add(stage: &Stage<'_, '_>, add: &Add) -> Result<Plan, Refusal> {
+    let (root, exclude) = (context(stage), exclude(&add.files)?);
+    let mut sources = Vec::new();
+    for word in &add.files.sources {
+        let is_url = fetch::is_url(&word.text);
+        let mut found = match is_url {
+            true => vec![fetched(stage, add, &word.text)?],
+            false => select::sources(&root, &word.text, &exclude)?,
+        };
+        if add.unpack.unwrap_or(!is_url) {
+            for source in found.iter_mut().filter(|source| source.is_file()) {
+                let name = source.name.to_string_lossy();
+                source.is_archive = archive::is_archive(&source.items[0].host, &name)?;
+            }
+        }
+        sources.extend(found);
+    }
+    plan(stage, &add.files, sources, false)
+}
+
+fn fetched(stage: &Stage<'_, '_>, add: &Add, url: &str) -> Result<Source, Refusal> {
+    let checksum = add.checksum.as_ref().map(|word| &*word.text);
+    let fetched = fetch::fetch(&stage.project.workshop, url, checksum)?;
+    let name = fetch::file_name(url).unwrap_or_default();
+    if name.is_empty() && add.files.dest.text.ends_with('/') {
+        return Err(Refusal::NoFileName { url: url.to_owned() });
+    }
+    let time = Timespec { tv_sec: fetched.modified, tv_nsec: 0 };
+    Ok(Source::file(&name, Node::File { digest: fetched.digest }, fetched.path, 0o600, Some(time)))
+}
+
+fn exclude(files: &Files) -> Result<Ignore, Refusal> {
+    let patterns = files.exclude.iter().map(|pattern| &*pattern.text);
+    Ignore::of_patterns(patterns)
+        .map_err(|problem| Refusal::Pattern { pattern: String::new(), reason: problem.to_string() })
+}
+
+fn plan(
+    stage: &Stage<'_, '_>,
+    files: &Files,
+    mut sources: Vec<Source>,
+    parents: bool,
+) -> Result<Plan, Refusal> {
+    for inline in &files.inline {
+        let node = Node::Text { content: inline.content.text.clone() };
+        sources.push(Source::file(&inline.name, node, PathBuf::new(), 0o644, None));
+    }
     for source in &mut sources {
-        stage.project.workshop.check_stop().ok();
         files::digest(&mut source.items)?;
     }
     let view = stage.view();
     let owner = files.chown.as_ref().map(|chown| users::owner(&view, &chown.text)).transpose()?;
     let mode = files.chmod.as_ref().map(|chmod| Chmod::parse(&chmod.text));
     let dest = stage.absolute(&files.dest.text);
-    let plan = Plan { sources, dest, owner, mode, parents: copy.parents };
+    let plan = Plan { sources, dest, owner, mode, parents };
     plan.check(&view, files)?;
     Ok(plan)
 }
@@ -141,7 +202,7 @@ pub(super) fn origin<'a>(stage: &Stage<'_, 'a>, from: &str) -> Result<Root<'a>, 
 impl Plan {
     /// Several files need a directory to go to.
     fn check(&self, view: &crate::view::View, files: &Files) -> Result<(), Refusal> {
-        let count = self.sources.len().max(files.sources.len()) + files.inline.len();
+        let count = self.sources.len();
         let is_directory = self.dest.ends_with('/')
             || view.open(&self.dest).ok().flatten().is_some_and(|(found, _)| found.metadata.is_dir());
         let is_plain = files.sources.len() + files.inline.len() > 1 && !self.dest.ends_with('/');
@@ -154,7 +215,8 @@ impl Plan {
         let hasher = hasher.field(&self.dest).field(owner).field(mode).number(self.parents.into());
         let counted = hasher.number(self.sources.len() as u64);
         self.sources.iter().fold(counted, |hasher, source| {
-            files::hash(&source.items, hasher.field(source.name.as_encoded_bytes()))
+            let hasher = hasher.field(source.name.as_encoded_bytes()).number(source.is_archive.into());
+            files::hash(&source.items, hasher)
         })
     }
 }
@@ -164,7 +226,15 @@ fn write(stage: &Stage<'_, '_>, step: Step<'_>, plan: &Plan) -> Result<StagedLay
         let mut painter = Painter { owner: plan.owner, mode: plan.mode.clone(), ..Painter::new(canvas) };
         for source in &plan.sources {
             let target = target(canvas, plan, source)?;
-            painter.paint(&target, &source.items)?;
+            match source.is_archive {
+                true => {
+                    // Members keep the modes they have in the archive.
+                    let mut painter = Painter { owner: plan.owner, ..Painter::new(canvas) };
+                    let name = source.name.to_string_lossy();
+                    archive::unpack(&mut painter, &source.items[0].host, &name, &target)?;
+                }
+                false => painter.paint(&target, &source.items)?,
+            }
         }
         Ok(())
     })
@@ -176,7 +246,7 @@ fn target(canvas: &Canvas, plan: &Plan, source: &Source) -> Result<PathBuf, Refu
     let found = canvas.view().find(&plan.dest).map_err(unreadable)?;
     let real = canvas.view().real(&plan.dest).map_err(unreadable)?;
     let is_directory = found.as_ref().is_some_and(|found| found.metadata.is_dir());
-    if source.is_directory() || plan.parents {
+    if source.is_directory() || source.is_archive || plan.parents {
         return match found {
             Some(_) if !is_directory => Err(Refusal::OverFile { path: plan.dest.clone() }),
             _ => Ok(real),

@@ -1,5 +1,6 @@
 //! `RUN`: a process over the layers so far, its writes becoming the layer.
 
+mod mounts;
 mod stubs;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use crate::key::Hasher;
 use crate::log::Log;
 use crate::network::RUN;
 use crate::process::spawn::{self, End};
+use mounts::{Laid, Mounts};
 use stubs::Stubs;
 
 /// The version of the way commands are run: raised with every change that alters results.
@@ -37,6 +39,7 @@ struct Plan {
     user: String,
     identity: Identity,
     has_network: bool,
+    mounts: Mounts,
 }
 
 /// Adds the layer of a `RUN`.
@@ -68,7 +71,8 @@ fn plan(stage: &Stage<'_, '_>, run: &Run) -> Result<Plan, Refusal> {
     let user = state.config.user.clone();
     let identity = users::identity(&stage.view(), &user)?;
     let has_network = run.network == Network::Default;
-    Ok(Plan { argv, script, env, workdir: stage.workdir(), user, identity, has_network })
+    let (workdir, mounts) = (stage.workdir(), Mounts::of(stage, run)?);
+    Ok(Plan { argv, script, env, workdir, user, identity, has_network, mounts })
 }
 
 /// The arguments in force, for the history.
@@ -86,14 +90,15 @@ fn arguments(stage: &Stage<'_, '_>) -> Vec<(String, String)> {
 impl Plan {
     fn hash(&self, hasher: Hasher) -> Hasher {
         let (path, content) = self.script.clone().unwrap_or_default();
-        hasher
+        let hasher = hasher
             .list(self.argv.iter())
             .field(path)
             .field(content)
             .env(&self.env)
             .field(&self.workdir)
             .field(&self.user)
-            .number(self.has_network.into())
+            .number(self.has_network.into());
+        self.mounts.hash(hasher)
     }
 }
 
@@ -123,7 +128,9 @@ impl Runner<'_, '_, '_> {
         // Held until the process has ended: its addresses follow from it.
         let slot = if self.plan.has_network { spawn::slot(builder)? } else { None };
         let network = spawn::network(slot.as_ref());
-        let mut launch = self.launch(spawn::name(slot.as_ref()), network, &staged)?;
+        let laid = self.plan.mounts.lay(self.stage, &self.stage.refuse(self.step))?;
+        let mut launch = self.launch(spawn::name(slot.as_ref()), network, &staged, &laid)?;
+        make_targets(&canvas, &laid).map_err(BuildError::state("make", staged.fs()))?;
         let nothing = self.nothing(&mut launch)?;
         let stubs = Stubs::of(&launch, &view).map_err(unreadable("/"))?;
         let task = self.task;
@@ -133,13 +140,19 @@ impl Runner<'_, '_, '_> {
             log.write(bytes, &mut |line| task.output(line)).map_err(failed())
         });
         log.finish(&mut |line| task.output(line)).map_err(failed())?;
-        drop(nothing);
+        drop((nothing, laid));
         self.judge(end?, &log)?;
         stubs.remove(&staged.fs(), &view).map_err(BuildError::state("write", staged.fs()))?;
         Ok(staged)
     }
 
-    fn launch(&self, name: String, network: Reach, staged: &StagedLayer) -> Result<Launch, BuildError> {
+    fn launch(
+        &self,
+        name: String,
+        network: Reach,
+        staged: &StagedLayer,
+        laid: &Laid,
+    ) -> Result<Launch, BuildError> {
         let builder = self.stage.project.workshop.builder;
         let mut files = spawn::host_files(&network);
         let sources = crate::apt::sources_of_host(&self.stage.view(), &builder.host);
@@ -151,6 +164,8 @@ impl Runner<'_, '_, '_> {
         }));
         // A program that replaces the system's bundle needs it to be a plain file.
         let over_system = !self.plan.argv.iter().any(|word| word.contains("ca-certificates"));
+        let mut binds = crate::network::bundle_binds(&builder.host, over_system);
+        binds.extend(laid.binds.iter().cloned());
         Ok(Launch {
             name,
             hostname: "build".to_owned(),
@@ -159,19 +174,20 @@ impl Runner<'_, '_, '_> {
                 upper: Upper::Dir { upper: staged.fs(), work: staged.work(), volatile: true },
             },
             ids: Ids::Identity,
-            binds: crate::network::bundle_binds(&builder.host, over_system),
+            binds,
             files,
-            extras: Extras { fleeting: Some(RUN.into()), ..Extras::default() },
+            extras: Extras { fleeting: Some(RUN.into()), ..laid.extras.clone() },
             limits: Limits { cpu: None, memory: builder.limits.memory, pids: builder.limits.pids },
             network,
-            process: self.process(),
+            process: self.process(laid),
         })
     }
 
-    fn process(&self) -> Process {
+    fn process(&self, laid: &Laid) -> Process {
         let (plan, project) = (self.plan, self.stage.project);
         let mut environment = plan.env.clone();
-        for (name, value) in project.inputs.proxies() {
+        let proxies = project.inputs.proxies();
+        for (name, value) in proxies.chain(laid.env.iter().map(|(name, value)| (&**name, &**value))) {
             env::set(&mut environment, name, value);
         }
         if env::get(&environment, "HOME").is_none() {
@@ -237,6 +253,21 @@ impl Runner<'_, '_, '_> {
             (None, argv) => argv.join(" "),
         }
     }
+}
+
+/// Makes what mounts are laid over and the layers below lack. The launch makes the other places itself.
+fn make_targets(canvas: &Canvas, laid: &Laid) -> std::io::Result<()> {
+    for bind in &laid.binds {
+        if canvas.view().exists(&bind.target)? {
+            continue;
+        }
+        if bind.source.is_dir() {
+            canvas.directory(&bind.target, 0o755, Owner::ROOT)?;
+        } else {
+            canvas.file(&bind.target, b"", 0o644, Owner::ROOT)?;
+        }
+    }
+    Ok(())
 }
 
 fn unreadable(path: &str) -> impl FnOnce(std::io::Error) -> BuildError + use<> {

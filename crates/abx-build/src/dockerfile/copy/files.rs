@@ -50,6 +50,10 @@ pub(in crate::dockerfile) enum Node {
     File {
         digest: String,
     },
+    /// What is written in the Dockerfile itself.
+    Text {
+        content: String,
+    },
     Link {
         target: PathBuf,
     },
@@ -187,10 +191,13 @@ impl<'i> Sieve<'i> {
     }
 }
 
-/// Reads the content of every file for its digest.
+/// Reads the content of every file whose digest is not known yet.
 pub(in crate::dockerfile) fn digest(items: &mut [Item]) -> Result<(), Refusal> {
     for item in items {
         let Node::File { digest } = &mut item.node else { continue };
+        if !digest.is_empty() {
+            continue;
+        }
         let unreadable =
             |source| Refusal::File { verb: "read", path: item.host.display().to_string(), source };
         let mut hasher = Sha256::new();
@@ -211,6 +218,7 @@ pub(in crate::dockerfile) fn hash(items: &[Item], hasher: Hasher) -> Hasher {
         let hasher = match &item.node {
             Node::Directory => hasher.field("directory"),
             Node::File { digest } => hasher.field("file").field(digest),
+            Node::Text { content } => hasher.field("text").field(content),
             Node::Link { target } => hasher.field("link").field(target.as_os_str().as_encoded_bytes()),
             Node::Fifo => hasher.field("fifo"),
         };

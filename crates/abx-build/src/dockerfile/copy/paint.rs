@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -70,15 +70,13 @@ impl<'c> Painter<'c> {
         if let Some(parent) = path.parent().filter(|_| item.path.as_os_str().is_empty()) {
             self.folder(parent)?;
         }
-        if self.canvas.look(path).map_err(failed(path))? == Look::Directory {
-            return Err(Refusal::OverDirectory { path: path.display().to_string() });
-        }
-        let host = self.canvas.clear(path).map_err(failed(path))?;
+        let host = self.room(path)?;
         if let Some(copy) = item.inode.and_then(|inode| self.copies.get(&inode)) {
             return std::fs::hard_link(copy, &host).map_err(failed(path));
         }
         match &item.node {
             Node::File { digest } => self.content(&host, item, digest)?,
+            Node::Text { content } => std::fs::write(&host, content).map_err(failed(path))?,
             Node::Link { target } => std::os::unix::fs::symlink(target, &host).map_err(failed(path))?,
             Node::Fifo => mknodat(CWD, &host, FileType::Fifo, item.mode.into(), 0)
                 .map_err(|errno| failed(path)(errno.into()))?,
@@ -91,6 +89,43 @@ impl<'c> Painter<'c> {
         Ok(())
     }
 
+    /// Makes room for anything but a directory, and returns its place in the layer.
+    fn room(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        if self.canvas.look(path).map_err(failed(path))? == Look::Directory {
+            return Err(Refusal::OverDirectory { path: path.display().to_string() });
+        }
+        self.canvas.clear(path).map_err(failed(path))
+    }
+
+    /// Writes a member of an archive, its content taken from `data`.
+    pub(super) fn member(&mut self, path: &Path, item: &Item, data: &mut impl Read) -> Result<(), Refusal> {
+        self.folder(path.parent().unwrap_or(Path::new("/")))?;
+        match &item.node {
+            Node::Directory => self.directory(path, item),
+            Node::File { .. } => {
+                let host = self.room(path)?;
+                let mut write = || -> io::Result<()> {
+                    io::copy(data, &mut File::options().write(true).create_new(true).open(&host)?)?;
+                    self.dress(&host, item)
+                };
+                write().map_err(failed(path))
+            }
+            _ => self.leaf(path, item),
+        }
+    }
+
+    /// Gives a file of this layer another name.
+    pub(super) fn again(&self, path: &Path, target: &Path) -> Result<(), Refusal> {
+        self.folder(path.parent().unwrap_or(Path::new("/")))?;
+        if self.canvas.look(target).map_err(failed(target))? != Look::File {
+            let place = "the archive, which links to it".to_owned();
+            return Err(Refusal::NoSource { path: target.display().to_string(), place });
+        }
+        let source = self.canvas.here(target).map_err(failed(target))?;
+        let host = self.room(path)?;
+        std::fs::hard_link(source, host).map_err(failed(path))
+    }
+
     /// Copies a file's content, which must be the one its digest was taken of.
     fn content(&self, host: &Path, item: &Item, digest: &str) -> Result<(), Refusal> {
         let path = || item.host.display().to_string();
@@ -101,10 +136,7 @@ impl<'c> Painter<'c> {
         let copy = || -> io::Result<String> {
             let mut from = File::open(&item.host)?;
             let mut to = File::options().write(true).create_new(true).mode(0o600).open(host)?;
-            match digest.is_empty() {
-                true => io::copy(&mut from, &mut to).map(|_| String::new()),
-                false => copy_hashed(&mut from, &mut to),
-            }
+            copy_hashed(&mut from, &mut to)
         };
         let copied = copy().map_err(|source| Refusal::File { verb: "copy", path: path(), source })?;
         if copied == digest { Ok(()) } else { Err(Refusal::Changed { path: path() }) }

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use abx_dockerfile::{Glob, Ignore};
+use rustix::fs::Timespec;
 
 use super::files::{Item, Node, Root};
+use crate::canvas::Owner;
 use crate::dockerfile::refusal::Refusal;
 use crate::view::names;
 
@@ -18,9 +20,22 @@ pub(super) struct Source {
     /// The item with an empty path first, where it is one file or one directory. With `--parents` paths are those
     /// below the destination.
     pub(super) items: Vec<Item>,
+    /// Whether it is one file, to be unpacked.
+    pub(super) is_archive: bool,
 }
 
 impl Source {
+    /// A file that is no part of a directory tree.
+    pub(super) fn file(name: &str, node: Node, host: PathBuf, mode: u32, time: Option<Timespec>) -> Self {
+        let (path, owner, xattrs) = (PathBuf::new(), Owner::ROOT, Vec::new());
+        let item = Item { path, host, node, mode, owner, time, xattrs, inode: None };
+        Self { name: name.into(), items: vec![item], is_archive: false }
+    }
+
+    pub(super) fn is_file(&self) -> bool {
+        matches!(&self.items[..], [item] if matches!(item.node, Node::File { .. }))
+    }
+
     pub(super) fn is_directory(&self) -> bool {
         self.items.first().is_some_and(|item| item.node == Node::Directory)
     }
@@ -38,7 +53,11 @@ pub(super) fn sources(root: &Root<'_>, word: &str, exclude: &Ignore) -> Result<V
             return Err(missing(root, word, &path, exclude));
         }
         if !items.is_empty() {
-            sources.push(Source { name: path.file_name().unwrap_or_default().to_owned(), items });
+            sources.push(Source {
+                name: path.file_name().unwrap_or_default().to_owned(),
+                items,
+                is_archive: false,
+            });
         }
     }
     Ok(sources)
@@ -63,7 +82,7 @@ pub(super) fn with_parents(root: &Root<'_>, word: &str, exclude: &Ignore) -> Res
         return Err(missing(root, word, &pivot.join(&rest), exclude));
     }
     let items = items.into_iter().filter(|item| kept.contains(&item.path)).collect();
-    Ok(Source { name: OsString::new(), items })
+    Ok(Source { name: OsString::new(), items, is_archive: false })
 }
 
 fn missing(root: &Root<'_>, word: &str, path: &Path, exclude: &Ignore) -> Refusal {
