@@ -60,5 +60,5 @@ pub use package::{HEALTHCHECK, Package, PackageRoot};
 pub use registry::{ANNOTATION, RegistryError, RegistryImage, pin_image};
 pub use releases::{Release, Releases, releases};
 pub use resolve::{leaf, resolve, resolve_reference, stands_for};
-pub use validate::{Report, validate};
+pub use validate::{Finding, Report, validate};
 pub use vendored::{Vendored, VendoredError};

@@ -1,9 +1,13 @@
 //! A closer look than a build needs.
 
+mod hint;
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use abx_core::Fault;
 use abx_spec::{Diagnostic, Place, Problem};
 
 use crate::digest::{self, is_executable};
@@ -17,8 +21,13 @@ const SCRIPT_BYTES: u64 = 1 << 20;
 pub struct Report {
     pub lineage: Lineage,
     /// What is questionable in the template itself; its ancestors are not looked at again.
-    pub warnings: Vec<Diagnostic>,
+    pub warnings: Vec<Finding>,
+    /// What could be better.
+    pub hints: Vec<Finding>,
 }
+
+/// Something to say of a template, with its place.
+pub type Finding = Arc<dyn Fault>;
 
 /// Resolves a reference and looks for what would surprise later.
 ///
@@ -26,12 +35,18 @@ pub struct Report {
 /// What stands in the way of a build; of a file that means nothing, all of its faults at once.
 pub fn validate(text: &str, context: &SourceContext) -> Result<Report, SourceError> {
     let lineage = resolve(text, context)?;
-    let mut warnings = Vec::new();
+    let (mut warnings, mut hints) = (Vec::new(), Vec::new());
+    let mut found: Vec<Finding> = Vec::new();
     if let Some(package) = lineage.leaf() {
         warnings.extend(package.warnings.clone());
+        if let Some(dockerfile) = package.dockerfile.as_deref() {
+            found.extend(dockerfile.file.warnings.iter().map(|it| Arc::new(it.clone()) as Finding));
+        }
+        hints.extend(hint::hints(&lineage, package).into_iter().map(|hint| Arc::new(hint) as Finding));
         if let PackageRoot::Dir(root) = &package.root {
             // A copy of a repository or an archive is in no folder that anybody has named.
-            if context.bounds_of(root).is_none_or(|bounds| bounds.top != root) {
+            let is_alone = package.dockerfile.as_ref().is_some_and(|dockerfile| dockerfile.is_alone);
+            if !is_alone && context.bounds_of(root).is_none_or(|bounds| bounds.top != root) {
                 warnings.extend(folder_name(root, package));
             }
             warnings.extend(left_out(root, package).map_err(SourceError::io("read", root))?);
@@ -40,7 +55,8 @@ pub fn validate(text: &str, context: &SourceContext) -> Result<Report, SourceErr
             }
         }
     }
-    Ok(Report { lineage, warnings })
+    let warnings = warnings.into_iter().map(|warning| Arc::new(warning) as Finding).chain(found).collect();
+    Ok(Report { lineage, warnings, hints })
 }
 
 /// The scripts a build or a sandbox runs, and everything executable beside them by its ending.

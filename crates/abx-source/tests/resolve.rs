@@ -269,8 +269,11 @@ fn validation_warns_of_what_surprises_later() {
     );
     world.write("folder/scripts/setup.sh", "echo hi\r\n").write("folder/scripts/note.txt", "");
     let report = validate("./folder", &world.context()).expect("valid");
-    let warnings: Vec<_> =
-        report.warnings.iter().map(|it| format!("{}:{} {it}", it.snippet.file, it.snippet.line)).collect();
+    let warnings: Vec<_> = report
+        .warnings
+        .iter()
+        .map(|it| format!("{}:{} {it}", it.snippets()[0].file, it.snippets()[0].line))
+        .collect();
     assert_eq!(
         warnings,
         [

@@ -1,16 +1,18 @@
 //! Errors as a person and as a program read them.
 //!
-//! In: any [`Fault`]. Out: text or JSON. [`text`] has the form, [`json`] the object, [`excerpt`] the source
+//! In: any [`Fault`]. Out: text or JSON. [`text`] has the form, [`json`] the object, [`sarif`] the log of many, [`excerpt`] the source
 //! line with its caret.
 
 mod excerpt;
 mod json;
 mod plain;
+mod sarif;
 mod text;
 
 pub(crate) use json::ErrorObject;
 pub(crate) use plain::{log_line, plain};
-pub(crate) use text::{text, warning_text};
+pub(crate) use sarif::{Sarif, SarifLevel};
+pub(crate) use text::{hint_text, text, warning_text};
 
 use abx_core::Fault;
 

@@ -30,6 +30,11 @@ pub(crate) fn warning_text(fault: &dyn Fault, paint: Paint) -> String {
     titled(&paint.warning("warning"), fault, paint)
 }
 
+/// Advice in the form of an error, under the title `hint`.
+pub(crate) fn hint_text(fault: &dyn Fault, paint: Paint) -> String {
+    titled(&paint.help("hint"), fault, paint)
+}
+
 fn titled(title: &str, fault: &dyn Fault, paint: Paint) -> String {
     let mut text = format!("{title}: {}\n", paint.bold(&lines(&message(fault), "       ")));
     for snippet in fault.snippets() {

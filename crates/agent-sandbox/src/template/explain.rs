@@ -1,6 +1,8 @@
 //! Where every value of a template comes from.
 
 use abx_core::Progress;
+use abx_source::{Lineage, Package};
+use abx_spec::Explained;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -47,8 +49,9 @@ pub async fn explain(
     let source = super::fetch(context, &request.reference, &request.fetch, progress).await?;
     let lineage = abx_source::resolve(&request.reference, &source)?;
     let members: Vec<_> =
-        lineage.packages.iter().map(|package| (&package.spec, package.text(), package.file())).collect();
-    let mut rows: Vec<Explanation> = abx_spec::explain(&members).into_iter().map(Explanation::from).collect();
+        lineage.packages.iter().map(|package| (&package.spec, written(package), package.file())).collect();
+    let explained = abx_spec::explain(&members).into_iter().map(|row| declared(row, &lineage));
+    let mut rows: Vec<Explanation> = explained.map(Explanation::from).collect();
     for (key, name, value) in overrides(request) {
         let row = Explanation { key: key.clone(), value, origin: Origin::Option(name) };
         match rows.iter_mut().find(|known| known.key == key && name != "port") {
@@ -57,6 +60,25 @@ pub async fn explain(
         }
     }
     Ok(rows)
+}
+
+/// The text of a template's file; nothing where a Dockerfile alone stands for it.
+fn written(package: &Package) -> &str {
+    let is_alone = package.dockerfile.as_ref().is_some_and(|dockerfile| dockerfile.is_alone);
+    if is_alone { "" } else { package.text() }
+}
+
+/// A value that no template.yaml has, with its place in the Dockerfile that has it.
+fn declared(mut row: Explained, lineage: &Lineage) -> Explained {
+    if row.place.is_none() {
+        let places = |package: &Package| package.declared_at(&row.key, row.value.as_u64());
+        row.place = match row.key.as_str() {
+            // Every member adds to these, and the others are the last one's.
+            "network.ports" => lineage.packages.iter().find_map(places),
+            key => lineage.effective().origin(key).and_then(|origin| places(&lineage.packages[origin])),
+        };
+    }
+    row
 }
 
 /// What the caller says: the key it stands for, the option's name and its value.
@@ -79,8 +101,8 @@ fn overrides(request: &CreateRequest) -> Vec<(String, &'static str, Value)> {
     overrides
 }
 
-impl From<abx_spec::Explained> for Explanation {
-    fn from(row: abx_spec::Explained) -> Self {
+impl From<Explained> for Explanation {
+    fn from(row: Explained) -> Self {
         let origin = row.place.map_or(Origin::Default, |place| Origin::File {
             file: place.file,
             line: place.line,

@@ -20,6 +20,7 @@ mod validate;
 mod vendor;
 
 pub use abx_build::BuildSecret;
+pub use abx_source::{Finding, Report};
 pub use build::{BuildRequest, BuiltTemplate, SecretPlace, SecretSource, build};
 pub(crate) use build::{BuiltLineage, build_lineage};
 pub use explain::{Explanation, Origin, explain};

@@ -37,7 +37,7 @@ pub(crate) use resolve::ResolveArgs;
 pub(crate) use schema::SchemaArgs;
 pub(crate) use search::{IndexArgs, SearchArgs};
 pub(crate) use update::UpdateArgs;
-pub(crate) use validate::ValidateArgs;
+pub(crate) use validate::{ReportFormat, ValidateArgs};
 pub(crate) use vendor::VendorArgs;
 
 use clap::{Args, Subcommand};
