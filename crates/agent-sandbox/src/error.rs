@@ -53,6 +53,8 @@ pub enum Error {
     SecretTooLarge { id: String, limit: u64 },
     #[error("a build here makes images for {host}, not for `{wanted}`")]
     Platform { wanted: String, host: String },
+    #[error("`{}` is there already, and not empty", path.display())]
+    Occupied { path: PathBuf },
     #[error("nothing that is kept is called `{name}`")]
     NotCached { name: String },
     #[error("no local template `{name}:{tag}`")]
@@ -139,6 +141,7 @@ impl Fault for Error {
             Self::State { source, .. } => state_code(source),
             Self::PackageFile { source, .. } | Self::SecretFile { source, .. } => file_code(source),
             Self::NoSecret { .. } => Code::FileNotFound,
+            Self::Occupied { .. } => Code::File,
             Self::SecretTooLarge { .. } => Code::FileSize,
             Self::Platform { .. } => Code::HostLacks,
             Self::BaseImage { .. } => Code::BaseImage,
@@ -159,6 +162,7 @@ impl Fault for Error {
                 format!("write `abx template push {name} acr://HOST/TEAM/APP`"),
                 "or say once where templates go: `abx config set push_to HOST/TEAM`".into(),
             ],
+            Self::Occupied { .. } => vec!["give another name; nothing is written over".into()],
             Self::NoSecret { id, .. } => {
                 vec![format!("set it, or write `--secret id={id},src=FILE`")]
             }

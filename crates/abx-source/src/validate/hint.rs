@@ -7,8 +7,7 @@ use crate::{Lineage, Package};
 
 /// A piece of advice, with the line it is about.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Hint {
+pub(super) enum Hint {
     #[error("there are ports, but `ports` is not among the capabilities")]
     Ports { at: Box<Snippet> },
     #[error("no fixed version: {}", .packages.join(", "))]

@@ -5,6 +5,7 @@ mod cache;
 mod explain;
 mod export;
 mod info;
+mod init;
 mod install;
 mod list;
 mod lock;
@@ -25,6 +26,7 @@ pub(crate) use cache::{CacheArgs, CacheCleanArgs, CacheCommand, CacheListArgs, C
 pub(crate) use explain::ExplainArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use info::InfoArgs;
+pub(crate) use init::InitArgs;
 pub(crate) use install::InstallArgs;
 pub(crate) use list::ListArgs;
 pub(crate) use lock::LockArgs;
@@ -53,6 +55,7 @@ pub(crate) struct TemplateArgs {
 /// The verbs on templates.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TemplateCommand {
+    Init(InitArgs),
     Validate(ValidateArgs),
     Resolve(ResolveArgs),
     Info(InfoArgs),

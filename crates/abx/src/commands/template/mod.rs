@@ -5,6 +5,7 @@ mod cache;
 mod explain;
 mod export;
 mod info;
+mod init;
 mod install;
 mod list;
 mod lock;
@@ -26,6 +27,7 @@ use crate::cli::TemplateCommand;
 
 pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8, Failure> {
     match command {
+        TemplateCommand::Init(args) => init::init(edge, &args).await,
         TemplateCommand::Validate(args) => validate::validate(edge, &args).await,
         TemplateCommand::Resolve(args) => resolve::resolve(edge, &args).await,
         TemplateCommand::Info(args) => info::info(edge, &args).await,
