@@ -136,7 +136,8 @@ impl View {
             inside.push((here, merged));
         }
         let (inside, directories) = inside.pop().unwrap_or_else(|| (PathBuf::from("/"), top));
-        let host = directories.first().cloned().unwrap_or_default();
+        // Without any layer there is not even a root.
+        let Some(host) = directories.first().cloned() else { return Ok(Resolved::Missing(inside)) };
         let metadata = std::fs::symlink_metadata(&host)?;
         Ok(Resolved::Found(Box::new(Found { inside, host, metadata }), directories))
     }

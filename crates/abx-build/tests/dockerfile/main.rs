@@ -2,7 +2,12 @@
 //!
 //! No test harness: this program is also the helper that runs the steps. Skips, and says why, without root.
 
+mod adding;
 mod basics;
+mod config;
+mod copying;
+mod running;
+mod stages;
 mod world;
 
 #[path = "../common/root.rs"]
@@ -12,7 +17,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 /// The cases of every module.
-const ALL: &[&[(&str, fn())]] = &[basics::ALL];
+const ALL: &[&[(&str, fn())]] =
+    &[basics::ALL, stages::ALL, copying::ALL, adding::ALL, running::ALL, config::ALL];
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|first| first == abx_isolate::HELPER) {

@@ -122,10 +122,19 @@ impl World {
         self.find(built, path).and_then(|path| std::fs::read_to_string(path).ok())
     }
 
-    /// Every name that the layers above the base have, with mode, owner and content or target, in order.
+    /// Every name that the layers above the small root have, with mode, owner and content or target, in order.
     pub(crate) fn listing(&self, built: &DockerfileImage) -> Vec<String> {
+        self.list(built, 1)
+    }
+
+    /// The same of every layer.
+    pub(crate) fn listing_all(&self, built: &DockerfileImage) -> Vec<String> {
+        self.list(built, 0)
+    }
+
+    fn list(&self, built: &DockerfileImage, skipped: usize) -> Vec<String> {
         let mut lines = BTreeMap::new();
-        for layer in built.image.layers.iter().skip(1) {
+        for layer in built.image.layers.iter().skip(skipped) {
             let root = self.store.layer_path(layer);
             for entry in walkdir::WalkDir::new(&root).min_depth(1).sort_by_file_name() {
                 let entry = entry.expect("entry");

@@ -127,10 +127,12 @@ fn compression(file: &mut File) -> io::Result<Compression> {
 
 fn decompressed(file: File, compression: Compression) -> io::Result<Box<dyn Read>> {
     let file = BufReader::with_capacity(1 << 16, file);
-    Ok(match compression {
+    let plain: Box<dyn Read> = match compression {
         Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(file)),
         Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(file)),
         Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
-        Compression::None | Compression::Bzip2 => Box::new(file),
-    })
+        Compression::None | Compression::Bzip2 => return Ok(Box::new(file)),
+    };
+    // Decoders dislike to be asked for nothing, as it happens at the end of a member.
+    Ok(Box::new(BufReader::with_capacity(1 << 16, plain)))
 }
