@@ -79,6 +79,28 @@ codes! {
     RegistryLogin = "E7022", 3, "registry log-in failed";
 }
 
+impl Code {
+    /// The code of a failed file operation.
+    pub fn of_file(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        match error.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::FilePermission,
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Self::FileSize,
+            ErrorKind::NotFound => Self::FileNotFound,
+            _ => Self::File,
+        }
+    }
+
+    /// What to do where something could not be written below the state folder, and this is its code.
+    pub fn home_hints(self) -> Vec<String> {
+        match self {
+            Self::FilePermission => vec!["run as root (sudo), or set ABX_HOME to a folder you may write".into()],
+            Self::FileSize => vec!["free some space, or set ABX_HOME to a larger disk".into()],
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl std::fmt::Display for Code {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

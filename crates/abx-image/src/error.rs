@@ -175,26 +175,14 @@ fn said(message: &str) -> String {
     }
 }
 
-/// The code of a failed file operation.
-fn file_code(error: &io::Error) -> Code {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            Code::FileSize
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Code::FilePermission,
-        io::ErrorKind::NotFound => Code::FileNotFound,
-        _ => Code::File,
-    }
-}
-
 impl Fault for ImageError {
     fn code(&self) -> Code {
         match self {
-            Self::Store { source, .. } | Self::Export { source } => file_code(source),
-            Self::Layer { source: LayerFault::Make(source), .. } => file_code(source),
+            Self::Store { source, .. } | Self::Export { source } => Code::of_file(source),
+            Self::Layer { source: LayerFault::Make(source), .. } => Code::of_file(source),
             Self::Layer { .. } | Self::Archive { .. } => Code::ArchiveUnsafe,
             Self::Pack { source: PackFault::Read(source) | PackFault::Write(source), .. } => {
-                file_code(source)
+                Code::of_file(source)
             }
             Self::Pack { .. } => Code::File,
             Self::MalformedId { .. } | Self::NoLayer { .. } => Code::File,
@@ -220,9 +208,9 @@ impl Fault for ImageError {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::Store { source, .. } | Self::Layer { source: LayerFault::Make(source), .. }
-                if file_code(source) == Code::FileSize =>
+                if !Code::of_file(source).home_hints().is_empty() =>
             {
-                "free some space, or move the store with ABX_HOME"
+                return Code::of_file(source).home_hints();
             }
             Self::Pack { source: PackFault::Shared { .. }, .. } => {
                 "the layer was made by an overlay with redirect_dir or metacopy; build it again without"

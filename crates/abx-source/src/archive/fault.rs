@@ -78,11 +78,7 @@ impl Fault for ArchiveFault {
     fn code(&self) -> Code {
         match self {
             Self::Cap { .. } => Code::ArchiveCap,
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::FileSize,
-                io::ErrorKind::PermissionDenied => Code::FilePermission,
-                _ => Code::File,
-            },
+            Self::Io { source, .. } => Code::of_file(source),
             _ => Code::ArchiveUnsafe,
         }
     }
@@ -91,9 +87,7 @@ impl Fault for ArchiveFault {
         match self {
             Self::NotGzip => vec!["a proxy or a log-in page may have answered in the place of GitHub".into()],
             Self::Cap { .. } => vec!["keep large data out of the repository that holds the template".into()],
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                vec!["free some space, or set ABX_HOME to a larger disk".into()]
-            }
+            Self::Io { source, .. } => Code::of_file(source).home_hints(),
             Self::Tar(_) | Self::Damaged(_) => {
                 vec!["try again: where it stays so, what the other side has is damaged".into()]
             }
@@ -104,11 +98,9 @@ impl Fault for ArchiveFault {
                 vec!["an archive of a repository has one folder, with all its files in it".into()]
             }
             Self::Nested => vec!["let its files lie in a folder there".into()],
-            Self::DamagedMember { .. }
-            | Self::Unreadable { .. }
-            | Self::NoArchive
-            | Self::ThroughLink
-            | Self::Io { .. } => Vec::new(),
+            Self::DamagedMember { .. } | Self::Unreadable { .. } | Self::NoArchive | Self::ThroughLink => {
+                Vec::new()
+            }
         }
     }
 }

@@ -114,11 +114,7 @@ impl Fault for GithubError {
             Self::Offline { .. } => Code::Offline,
             Self::Archive { fault, .. } => fault.code(),
             Self::Vanished { .. } => Code::File,
-            Self::Io { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Code::FilePermission,
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::FileSize,
-                _ => Code::File,
-            },
+            Self::Io { source, .. } => Code::of_file(source),
         }
     }
 
@@ -189,7 +185,8 @@ impl Fault for GithubError {
             Self::Answer { .. } | Self::OtherCommit { .. } | Self::Redirects { .. } => {
                 vec!["check ABX_GITHUB_API_URL, and the proxy if there is one".into()]
             }
-            Self::EmptyRepository { .. } | Self::Vanished { .. } | Self::Io { .. } => Vec::new(),
+            Self::Io { .. } => self.code().home_hints(),
+            Self::EmptyRepository { .. } | Self::Vanished { .. } => Vec::new(),
         }
     }
 }

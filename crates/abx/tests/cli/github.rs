@@ -150,3 +150,15 @@ fn a_killed_process_leaves_nothing_that_looks_whole() {
     let again = run(&abx, &github, &["template", "resolve", "o/r//t"]);
     assert_eq!(again.status, Some(0), "{again:#?}");
 }
+
+#[test]
+fn a_state_folder_that_cannot_be_written_is_told_as_that() {
+    let (abx, github) = (Abx::new(), github());
+    std::fs::create_dir_all(abx.home().join("o/r/t")).expect("a folder called like the reference");
+    // Nobody, root included, makes folders there.
+    let mut command = command(&abx, &github, &["template", "resolve", "o/r/t"]);
+    let ran = Ran::from(command.env("ABX_HOME", "/sys/abx").output().expect("abx runs"));
+    assert_eq!((ran.status, ran.error_code().as_str()), (Some(1), "E4002"), "{ran:#?}");
+    assert!(ran.stderr.contains("set ABX_HOME"), "{ran:#?}");
+    assert!(!ran.stderr.contains("directory of that name"), "{ran:#?}");
+}
