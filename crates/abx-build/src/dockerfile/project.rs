@@ -90,6 +90,12 @@ impl<'a> Project<'a> {
         self.finished.get(number)?.get()
     }
 
+    /// The value of a secret, where it was given.
+    pub(super) fn secret(&self, id: &str) -> Option<&[u8]> {
+        let secret = self.request.secrets.iter().find(|secret| secret.id == id)?;
+        Some(&secret.value)
+    }
+
     /// The place of caches that belong to this package alone, wherever another one of its name lies.
     pub(super) fn own_caches(&self) -> std::path::PathBuf {
         let place: &Path = &self.request.context;

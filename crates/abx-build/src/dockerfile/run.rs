@@ -1,5 +1,6 @@
 //! `RUN`: a process over the layers so far, its writes becoming the layer.
 
+mod laid;
 mod mounts;
 mod stubs;
 
@@ -23,7 +24,8 @@ use crate::key::Hasher;
 use crate::log::Log;
 use crate::network::RUN;
 use crate::process::spawn::{self, End};
-use mounts::{Laid, Mounts};
+use laid::Laid;
+use mounts::Mounts;
 use stubs::Stubs;
 
 /// The version of the way commands are run: raised with every change that alters results.
@@ -128,7 +130,7 @@ impl Runner<'_, '_, '_> {
         // Held until the process has ended: its addresses follow from it.
         let slot = if self.plan.has_network { spawn::slot(builder)? } else { None };
         let network = spawn::network(slot.as_ref());
-        let laid = self.plan.mounts.lay(self.stage, &self.stage.refuse(self.step))?;
+        let laid = Laid::out(self.stage, &self.plan.mounts, &self.stage.refuse(self.step))?;
         let mut launch = self.launch(spawn::name(slot.as_ref()), network, &staged, &laid)?;
         make_targets(&canvas, &laid).map_err(BuildError::state("make", staged.fs()))?;
         let nothing = self.nothing(&mut launch)?;

@@ -111,7 +111,7 @@ fn serve(content: &'static [u8]) -> (String, Arc<AtomicUsize>) {
             let Ok(mut stream) = stream else { return };
             let lines = BufReader::new(stream.try_clone().expect("clone")).lines();
             let head: Vec<String> = lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-            let is_known = head.iter().any(|line| line.to_ascii_lowercase() == "if-none-match: \"one\"");
+            let is_known = head.iter().any(|line| line.eq_ignore_ascii_case("if-none-match: \"one\""));
             let answer = if head[0].contains("/gone") {
                 "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned()
             } else if is_known {

@@ -138,10 +138,7 @@ fn owners_and_modes() {
     };
     assert_eq!(own("COPY a /n/"), ["755 0:0 n/", "640 0:0 n/a = a"]);
     assert_eq!(own("COPY --chown=app a /n/"), ["755 20:30 n/", "640 20:30 n/a = a"]);
-    assert_eq!(
-        own("COPY --chown=app:staff --chmod=u+x,o=r a /n"),
-        ["744 20:40 n = a"].map(|line| line.replace("744", "744"))
-    );
+    assert_eq!(own("COPY --chown=app:staff --chmod=u+x,o=r a /n"), ["744 20:40 n = a"]);
     assert_eq!(
         own("COPY --chown=1:2 --chmod=0700 d /n"),
         ["755 1:2 n/", "700 1:2 n/s/", "700 1:2 n/s/x = x"]

@@ -16,9 +16,11 @@ mod root;
 use std::io::Write;
 use std::process::ExitCode;
 
+/// A name and what must hold.
+type Case = (&'static str, fn());
+
 /// The cases of every module.
-const ALL: &[&[(&str, fn())]] =
-    &[basics::ALL, stages::ALL, copying::ALL, adding::ALL, running::ALL, config::ALL];
+const ALL: &[&[Case]] = &[basics::ALL, stages::ALL, copying::ALL, adding::ALL, running::ALL, config::ALL];
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|first| first == abx_isolate::HELPER) {

@@ -178,12 +178,12 @@ impl Root<'_> {
 }
 
 impl<'i> Sieve<'i> {
-    fn below(&self, path: &Path) -> Sieve<'i> {
+    fn below(&self, path: &Path) -> Self {
         let verdict = match self.ignore {
             Some(ignore) if !ignore.is_empty() => ignore.below(&self.verdict, &path.to_string_lossy()),
             _ => Verdict::default(),
         };
-        Sieve { ignore: self.ignore, verdict }
+        Self { ignore: self.ignore, verdict }
     }
 
     fn may_keep_below(&self, path: &Path) -> bool {
