@@ -29,6 +29,21 @@ pub trait Fault: std::error::Error + Send + Sync + 'static {
     }
 }
 
+/// A message with words of a file in it, which may be long and hold anything: control characters are escaped, and it
+/// ends somewhere.
+pub fn one_line(text: &str) -> String {
+    const LIMIT: usize = 400;
+    let mut line = String::new();
+    for (count, letter) in text.chars().enumerate() {
+        if count == LIMIT {
+            line.push('…');
+            break;
+        }
+        if letter.is_control() { line.extend(letter.escape_default()) } else { line.push(letter) }
+    }
+    line
+}
+
 /// A place in a source file, with the line itself, so that rendering needs no further reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {

@@ -1,5 +1,6 @@
 //! A problem at its place, and all of a file's together.
 
+use abx_core::fault::one_line;
 use abx_core::{Code, Fault, Snippet};
 
 use crate::limits::REPORTED;
@@ -42,21 +43,6 @@ impl Fault for Diagnostic {
     fn snippets(&self) -> Vec<Snippet> {
         vec![self.snippet.clone()]
     }
-}
-
-/// Words of a file may be long and hold anything: control characters are shown escaped, and a message ends
-/// somewhere.
-fn one_line(text: &str) -> String {
-    const LIMIT: usize = 400;
-    let mut line = String::new();
-    for (count, letter) in text.chars().enumerate() {
-        if count == LIMIT {
-            line.push('…');
-            break;
-        }
-        if letter.is_control() { line.extend(letter.escape_default()) } else { line.push(letter) }
-    }
-    line
 }
 
 /// A file that cannot be built: its faults, in the order of its lines.

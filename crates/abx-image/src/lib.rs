@@ -24,6 +24,8 @@ mod import;
 mod layout;
 mod oci;
 pub mod pack;
+#[doc(hidden)]
+pub mod probe;
 pub mod registry;
 pub mod store;
 pub mod tarball;

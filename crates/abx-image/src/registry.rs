@@ -28,6 +28,7 @@ mod settings;
 mod tags;
 mod upload;
 
+pub(crate) use challenge::Challenge;
 pub use credentials::{CredentialSource, Credentials};
 pub use lookup::{Described, describe, digest, lookup};
 pub use name::RegistryName;

@@ -217,6 +217,9 @@ fn check_repository(repository: &str) -> Result<(), Reason> {
 }
 
 fn check_subdirectory(path: &str) -> Result<(), Reason> {
+    if let Some(letter) = path.chars().find(|letter| letter.is_control()) {
+        return Err(Reason::Letter { part: Part::Path, letter });
+    }
     // Space at an end would be lost where the reference ends there.
     let is_sound = |component: &str| {
         !matches!(component, "" | "." | "..")

@@ -280,6 +280,7 @@ fn a_repository_leads_to_its_other_directories() {
         (Some("../b"), None, Err("o/r//../b")),
         (Some("/etc"), None, Err("o/r///etc")),
         (Some("b@v1"), None, Err("o/r//b@v1")),
+        (Some("b\tc"), None, Err("o/r//b\tc")),
         (None, Some("a..b"), Err("o/r@a..b")),
         (None, Some(""), Err("o/r@")),
     ] {

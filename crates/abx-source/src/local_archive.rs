@@ -177,7 +177,12 @@ fn publish(
     Ok(extracted)
 }
 
-fn extract(source: &mut File, tree: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
+/// Extracts an archive of any form into a directory that is empty. No part of the interface.
+///
+/// # Errors
+/// As [`archive::extract`](crate::archive::extract()).
+#[doc(hidden)]
+pub fn extract(source: &mut File, tree: &Path, caps: &Caps) -> Result<Extracted, ArchiveFault> {
     io::Seek::rewind(source)?;
     match form(source)? {
         Some(Form::Zip) => zip::extract(source, tree, caps),

@@ -1,5 +1,6 @@
 //! A problem at its place, and all of a file's together.
 
+use abx_core::fault::one_line;
 use abx_core::{Code, Fault, Snippet};
 
 use crate::problem::Problem;
@@ -29,21 +30,6 @@ impl std::fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
-
-/// Words of a file may be long and hold anything: control characters are shown escaped, and a message ends
-/// somewhere.
-fn one_line(text: &str) -> String {
-    const LIMIT: usize = 400;
-    let mut line = String::with_capacity(text.len());
-    for (count, letter) in text.chars().enumerate() {
-        if count == LIMIT {
-            line.push('…');
-            break;
-        }
-        if letter.is_control() { line.extend(letter.escape_default()) } else { line.push(letter) }
-    }
-    line
-}
 
 pub(crate) fn snippet(place: &Place, source: &str, length: usize) -> Snippet {
     let room = source.chars().count().saturating_sub(place.column - 1);

@@ -87,6 +87,16 @@ assert scope['say_hi']() == {'stdout': 'hi\\n', 'stderr': '', 'exit_code': 0}
 }
 
 #[test]
+fn a_bare_name_that_no_image_has_is_a_template_s() {
+    for (base, written) in [("debian:12", "image: \"debian:12\""), ("My-base:1.2", "from: \"My-base:1.2\"")] {
+        let migrated =
+            migrate(&format!("name: t\nbase: {base}\n"), "template.yaml").expect("sound").expect("older");
+        assert!(migrated.template.contains(written), "{}", migrated.template);
+        parse(&migrated.template, "template.yaml").expect("the new file is sound");
+    }
+}
+
+#[test]
 fn the_full_form_stays_and_faults_are_told() {
     let full = "version: \"1\"\nmetadata: {name: t}\nbase: {image: debian}\n";
     assert_eq!(migrate(full, "template.yaml"), Ok(None));

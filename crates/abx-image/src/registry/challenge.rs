@@ -4,7 +4,7 @@ use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 
 /// How to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Challenge {
+pub(crate) enum Challenge {
     /// User and password with each request.
     Basic,
     /// A token from this address.
@@ -13,7 +13,7 @@ pub(super) enum Challenge {
 
 impl Challenge {
     /// The strongest challenge in an answer that we can meet.
-    pub(super) fn find(headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn find(headers: &HeaderMap) -> Option<Self> {
         let values = headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
         let challenges: Vec<_> = values.filter_map(Self::parse).collect();
         let bearer = challenges.iter().find(|challenge| matches!(challenge, Self::Bearer { .. }));

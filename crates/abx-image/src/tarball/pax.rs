@@ -30,6 +30,8 @@ impl Extensions {
 
     fn set(&mut self, key: &str, value: &[u8]) -> Result<(), TarFault> {
         match key {
+            // The header's own field counts then.
+            "path" | "linkpath" | "size" | "uid" | "gid" | "mtime" if value.is_empty() => {}
             "path" => self.path = Some(value.to_owned()),
             "linkpath" => self.link = Some(value.to_owned()),
             "size" => self.size = Some(number(value, "size")?),

@@ -52,10 +52,10 @@ impl<R: Read> Reader<R> {
             match header.entry_type() {
                 EntryType::XHeader => extensions.read(&self.extension(&header, &mut room)?)?,
                 EntryType::GNULongName => {
-                    extensions.path = Some(terminated(self.extension(&header, &mut room)?));
+                    extensions.path = terminated(self.extension(&header, &mut room)?);
                 }
                 EntryType::GNULongLink => {
-                    extensions.link = Some(terminated(self.extension(&header, &mut room)?));
+                    extensions.link = terminated(self.extension(&header, &mut room)?);
                 }
                 // It describes all members that follow; a commit id is all that is met in practice.
                 EntryType::XGlobalHeader => {
@@ -222,9 +222,9 @@ fn numeric(field: &'static str, bytes: &[u8], found: io::Result<u64>) -> Result<
     }
 }
 
-/// A GNU long name without its terminator.
-fn terminated(mut name: Vec<u8>) -> Vec<u8> {
+/// A GNU long name without its terminator; where nothing is left, the header's own field counts.
+fn terminated(mut name: Vec<u8>) -> Option<Vec<u8>> {
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
     name.truncate(end);
-    name
+    (!name.is_empty()).then_some(name)
 }

@@ -131,6 +131,31 @@ fn a_pax_size_outranks_the_header_s() {
 }
 
 #[test]
+fn an_empty_record_leaves_the_header_s_own_field() {
+    let mut records = Vec::new();
+    for key in ["path", "linkpath", "size", "uid", "mtime"] {
+        pax::write(&mut records, key, b"");
+    }
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(tar::EntryType::XHeader);
+    header.set_size(records.len() as u64);
+    header.set_cksum();
+    let mut bytes = header.as_bytes().to_vec();
+    records.resize(512, 0);
+    bytes.extend(records);
+    let link = (entry("a", Kind::Symlink(b"b".to_vec())), Vec::new());
+    bytes.extend(write(&[(link.0.clone(), b"")]));
+    assert_eq!(read(&bytes).expect("read"), [link]);
+    // A link without a target is none.
+    let blank = bytes[1024..].iter().position(|byte| *byte == b'b').expect("the target");
+    bytes[1024 + blank] = 0;
+    let sum: u32 = bytes[1024..1536].iter().map(|byte| u32::from(*byte)).sum();
+    let old: u32 = bytes[1172..1180].iter().map(|byte| u32::from(*byte)).sum();
+    bytes[1172..1180].copy_from_slice(format!("{:06o}\0 ", sum - old + 8 * 32).as_bytes());
+    assert!(matches!(read(&bytes), Err(TarFault::Field { field: "linkname" })));
+}
+
+#[test]
 fn random_damage_never_panics() {
     let whole = write(&[
         (Entry { size: 600, ..entry(&"x/".repeat(90), Kind::File) }, &[1; 600]),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use abx_core::Snippet;
+use abx_core::fault::one_line;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -62,7 +63,7 @@ impl Lock {
     /// E2004 with the place, for whatever this program would not write; a newer version is refused by its number.
     pub fn parse(text: &str, file: &str) -> Result<Self, LockError> {
         let malformed = |wrong: Wrong| LockError::Malformed {
-            message: format!("{file} is malformed: {}", wrong.message),
+            message: format!("{file} is malformed: {}", one_line(&wrong.message)),
             place: Box::new(place(text, file, wrong.span)),
         };
         let head: Head = toml::from_str(text).map_err(|error| malformed(error.into()))?;

@@ -146,6 +146,7 @@ fn what_nobody_would_write_is_refused_with_its_place() {
         (COMMIT, "HEAD", (16, 10), "a commit has forty digits"),
         ("sha256:aaaa", "sha256:aaa", (17, 10), "a digest is `sha256:` and 64 digits"),
         ("parent = \"../base\"", "parent = \"../other\"", (21, 13), "`../base` is not the parent"),
+        ("reference = \"../base\"", "reference = \"..\\t\"", (21, 13), "`..\\t` is not the parent"),
         ("tag = \"1.0.0\"\n", "", (27, 1), "a built-in template has a `tag`"),
         ("tag = \"1.0.0\"", "tag = \"1\\n0\"", (31, 7), "it has a control character"),
         ("tag = \"1.0.0\"", "tag = \"\"", (31, 7), "it is empty"),

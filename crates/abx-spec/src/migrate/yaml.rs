@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use abx_reference::Reference;
+
 use crate::limits::DEFAULT_VERSION;
 use crate::spec::{At, Base, Spec};
 
@@ -14,8 +16,7 @@ pub(super) fn write(spec: &Spec) -> String {
         let (key, value) = match base {
             Base::Image(at) => ("image", &at.value),
             Base::From(at) => ("from", &at.value),
-            // A bare name with a tag is an image everywhere but where a template has that very name.
-            Base::Either(at) => (if at.value.contains(':') { "image" } else { "from" }, &at.value),
+            Base::Either(at) => (if is_image(&at.value) { "image" } else { "from" }, &at.value),
         };
         out.section("base");
         out.text(1, key, value);
@@ -35,6 +36,12 @@ pub(super) fn write(spec: &Spec) -> String {
         }
     }
     out.0
+}
+
+/// Whether a bare name is meant to be an image's: one with a tag is, everywhere but where a template has that very
+/// name.
+fn is_image(name: &str) -> bool {
+    name.contains(':') && Reference::parse(&format!("docker://{name}")).is_ok()
 }
 
 fn metadata(out: &mut Writer, spec: &Spec) {
