@@ -143,11 +143,11 @@ async fn read(mut response: Response, origin: &str) -> Result<Vec<u8>, CatalogEr
 pub(super) fn read_file(path: &Path, origin: &str) -> Result<String, CatalogError> {
     let mut body = Vec::new();
     let mut read = || {
-        let file = std::fs::File::open(path)?;
-        if !file.metadata()?.is_file() {
+        // A FIFO would be waited for when it is opened.
+        if !std::fs::metadata(path)?.is_file() {
             return Err(std::io::Error::other("it is no file"));
         }
-        file.take(INDEX_BYTES as u64 + 1).read_to_end(&mut body)
+        std::fs::File::open(path)?.take(INDEX_BYTES as u64 + 1).read_to_end(&mut body)
     };
     read().map_err(CatalogError::io("read", path))?;
     if body.len() > INDEX_BYTES {

@@ -238,3 +238,17 @@ fn a_locked_name_stays_with_its_repository_whatever_the_catalog_says_later() {
     assert_eq!(world.run(&["validate", "./mine"]).status, Some(4));
     assert!(!world.github.asked("/evil/").is_empty(), "without the lock the catalog leads elsewhere");
 }
+
+#[test]
+fn a_fifo_is_not_waited_for() {
+    let abx = Abx::new();
+    let fifo = abx.home().join("fifo");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).expect("mkfifo");
+    let ran = abx.run(&["template", "search", "x", "--index-url", "fifo"]);
+    assert_eq!((ran.status, ran.error_code().as_str()), (Some(1), "E4000"), "{ran:#?}");
+    std::fs::create_dir_all(abx.home().join(".abx")).expect("create");
+    std::fs::rename(&fifo, abx.home().join(".abx/config.toml")).expect("rename");
+    let ran = abx.run(&["config", "list"]);
+    assert_eq!((ran.status, ran.error_code().as_str()), (Some(1), "E4000"), "{ran:#?}");
+}

@@ -1,6 +1,7 @@
 //! `config.toml`: read with places, edited so that comments and order stay.
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike};
@@ -17,6 +18,10 @@ const FILE_CAP: u64 = 1 << 20;
 /// The text of the file; `None` where there is none.
 pub(crate) fn read(file: &Path) -> Result<Option<String>, SettingsError> {
     let text = std::fs::metadata(file).and_then(|metadata| {
+        // It would be waited for when it is opened.
+        if metadata.file_type().is_fifo() {
+            return Err(io::Error::other("it is no file"));
+        }
         if metadata.len() > FILE_CAP {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
