@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::digest::Hashing;
 use crate::oci::{self, Descriptor, ImageManifest, Index};
 use crate::tarball::{Entry, Kind, Time, Writer};
-use crate::{Digest, Image, ImageError, ImageStore, LayerId, PackOptions, Platform, RegistryName, pack};
+use crate::{Digest, Image, ImageError, ImageStore, LayerId, Platform, RegistryName, pack};
 
 /// The last second RFC 3339 can write.
 const YEAR_9999_END: u64 = 253_402_300_799;
@@ -42,7 +42,6 @@ pub(crate) enum Compression {
 pub struct ExportOptions {
     /// Compress layers.
     pub gzip: bool,
-    pub pack: PackOptions,
 }
 
 /// What an export came to.
@@ -73,7 +72,7 @@ impl ImageStore {
         let mut layers = Vec::new();
         let mut diff_ids = Vec::new();
         for layer in &image.layers {
-            let spooled = self.spool(layer, compression, options.pack)?;
+            let spooled = self.spool(layer, compression)?;
             let descriptor = spooled.descriptor.clone();
             diff_ids.push(spooled.diff_id.clone());
             export.blob(&descriptor, spooled)?;
@@ -112,17 +111,12 @@ impl ImageStore {
             newest = newest.max(self.layer(layer)?.map_or(0, |record| record.created));
         }
         // What lies beyond cannot be written; only a damaged record says so.
-        let newest = Duration::from_secs(newest.min(YEAR_9999_END));
+        let newest = Duration::from_secs(self.no_later(newest).min(YEAR_9999_END));
         Ok(humantime::format_rfc3339_seconds(UNIX_EPOCH + newest).to_string())
     }
 
     /// Packs a layer into a file, to know its digest and size before it goes into the archive.
-    pub(crate) fn spool(
-        &self,
-        layer: &LayerId,
-        compression: Compression,
-        options: PackOptions,
-    ) -> Result<Spooled, ImageError> {
+    pub(crate) fn spool(&self, layer: &LayerId, compression: Compression) -> Result<Spooled, ImageError> {
         if !self.has_layer(layer) {
             return Err(ImageError::NoLayer { id: layer.0.clone() });
         }
@@ -134,17 +128,17 @@ impl ImageStore {
         let mut target = Hashing::new(BufWriter::with_capacity(1 << 18, file));
         let source = self.layer_path(layer);
         let (media_type, diff_id) = match compression {
-            Compression::None => (oci::LAYER, pack(&source, options, &mut target)?.diff_id),
+            Compression::None => (oci::LAYER, pack(&source, self.pack_options(), &mut target)?.diff_id),
             Compression::Gzip => {
                 let mut encoder = GzEncoder::new(&mut target, flate2::Compression::default());
-                let packed = pack(&source, options, &mut encoder)?;
+                let packed = pack(&source, self.pack_options(), &mut encoder)?;
                 encoder.finish().map_err(at())?;
                 (oci::LAYER_GZIP, packed.diff_id)
             }
             Compression::Zstd => {
                 let encoder = zstd::stream::write::Encoder::new(&mut target, ZSTD_LEVEL);
                 let mut encoder = encoder.map_err(at())?;
-                let packed = pack(&source, options, &mut encoder)?;
+                let packed = pack(&source, self.pack_options(), &mut encoder)?;
                 encoder.finish().map_err(at())?;
                 (oci::LAYER_ZSTD, packed.diff_id)
             }

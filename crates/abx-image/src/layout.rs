@@ -9,7 +9,7 @@ use abx_core::progress::{Unit, start};
 
 use crate::export::{Compression, Spooled, documents, entry};
 use crate::tarball::{Kind, Writer};
-use crate::{Digest, Image, ImageError, ImageStore, LayerId, PackOptions, RegistryName};
+use crate::{Digest, Image, ImageError, ImageStore, LayerId, RegistryName};
 
 /// Layers packed at a time.
 const PARALLEL: usize = 4;
@@ -71,7 +71,7 @@ impl ImageStore {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 layers.get(index).zip(results.get(index))
             } {
-                let spooled = self.spool(layer, Compression::Zstd, PackOptions::default());
+                let spooled = self.spool(layer, Compression::Zstd);
                 if spooled.is_err() {
                     next.store(layers.len(), Ordering::Relaxed);
                 }

@@ -32,6 +32,8 @@ use std::sync::{Arc, OnceLock};
 
 use abx_core::Home;
 
+use crate::PackOptions;
+
 pub(crate) use blobs::KnownBlob;
 pub use durable::{SYNC_HELPER, run_sync};
 pub use inventory::{StoredImage, StoredLayer};
@@ -45,6 +47,7 @@ pub use sweep::Swept;
 pub struct ImageStore {
     home: Home,
     shared: Arc<Shared>,
+    epoch: Option<i64>,
 }
 
 /// What the clones of a store have in common.
@@ -58,7 +61,24 @@ struct Shared {
 impl ImageStore {
     /// The store of `home`, which need not exist yet. Touches nothing.
     pub fn open(home: &Home) -> Self {
-        Self { home: home.clone(), shared: Arc::default() }
+        Self { home: home.clone(), shared: Arc::default(), epoch: None }
+    }
+
+    /// The same store, which packs no layer with a file newer than `epoch`, in seconds since 1970, and says of no image
+    /// that it was made later: what leaves it is the same whenever it was built.
+    pub fn at_epoch(self, epoch: Option<i64>) -> Self {
+        Self { epoch, ..self }
+    }
+
+    /// How layers are packed.
+    pub(crate) fn pack_options(&self) -> PackOptions {
+        PackOptions { clamp_mtime: self.epoch }
+    }
+
+    /// A time nothing is said to be made after, in seconds since 1970.
+    pub(crate) fn no_later(&self, time: u64) -> u64 {
+        let epoch = self.epoch.and_then(|epoch| u64::try_from(epoch).ok());
+        epoch.map_or(time, |epoch| time.min(epoch))
     }
 
     /// The home it belongs to.

@@ -31,6 +31,8 @@ pub struct Context {
     pub github_token: Option<Secret>,
     /// Where log-ins for registries may be; read where a registry asks for one.
     pub credentials: CredentialFiles,
+    /// No file that leaves the store in an image is newer than this, in seconds since 1970: `SOURCE_DATE_EPOCH`.
+    pub source_date_epoch: Option<i64>,
     /// How the Dockerfile of the template that is asked for is read.
     pub(crate) dockerfile: DockerfileOptions,
     /// The `abx` executable, which re-executes itself as monitor and step helper.
@@ -68,6 +70,7 @@ impl Context {
             github_api: settings.github_api_url.clone(),
             github_token: text(crate::github::TOKEN_VARIABLE).map(Secret::new),
             settings,
+            source_date_epoch: text("SOURCE_DATE_EPOCH").and_then(|seconds| seconds.parse().ok()),
             dockerfile: DockerfileOptions::default(),
             // The running file itself, even when another version has been installed over it since.
             exe: PathBuf::from("/proc/self/exe"),
@@ -88,7 +91,7 @@ impl Context {
 
     /// Layers and images on disk.
     pub(crate) fn store(&self) -> ImageStore {
-        ImageStore::open(&self.home)
+        ImageStore::open(&self.home).at_epoch(self.source_date_epoch)
     }
 
     /// [`Context::use_store`] for who only looks: where there is no store, none is made.

@@ -53,6 +53,8 @@ pub enum Error {
     SecretTooLarge { id: String, limit: u64 },
     #[error("a build here makes images for {host}, not for `{wanted}`")]
     Platform { wanted: String, host: String },
+    #[error("{template} does not come to the same image twice")]
+    NotReproducible { template: String, differences: Vec<String> },
     #[error("`{}` is there already, and not empty", path.display())]
     Occupied { path: PathBuf },
     #[error("nothing that is kept is called `{name}`")]
@@ -142,6 +144,7 @@ impl Fault for Error {
             Self::PackageFile { source, .. } | Self::SecretFile { source, .. } => file_code(source),
             Self::NoSecret { .. } => Code::FileNotFound,
             Self::Occupied { .. } => Code::File,
+            Self::NotReproducible { .. } => Code::BuildStep,
             Self::SecretTooLarge { .. } => Code::FileSize,
             Self::Platform { .. } => Code::HostLacks,
             Self::BaseImage { .. } => Code::BaseImage,
@@ -162,6 +165,9 @@ impl Fault for Error {
                 format!("write `abx template push {name} acr://HOST/TEAM/APP`"),
                 "or say once where templates go: `abx config set push_to HOST/TEAM`".into(),
             ],
+            Self::NotReproducible { .. } => {
+                vec!["fix versions, and let steps write neither times nor anything of chance".into()]
+            }
             Self::Occupied { .. } => vec!["give another name; nothing is written over".into()],
             Self::NoSecret { id, .. } => {
                 vec![format!("set it, or write `--secret id={id},src=FILE`")]
@@ -188,7 +194,10 @@ impl Fault for Error {
     }
 
     fn details(&self) -> Vec<String> {
-        self.inner().map(Fault::details).unwrap_or_default()
+        match self {
+            Self::NotReproducible { differences, .. } => differences.clone(),
+            _ => self.inner().map(Fault::details).unwrap_or_default(),
+        }
     }
 
     fn others(&self) -> Vec<&dyn Fault> {

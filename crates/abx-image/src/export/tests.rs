@@ -64,7 +64,7 @@ fn members(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
 fn both_forms_name_blobs_that_are_there_and_right() {
     let Some((dir, store, image)) = image() else { return };
     for gzip in [false, true] {
-        let options = ExportOptions { gzip, ..ExportOptions::default() };
+        let options = ExportOptions { gzip };
         let mut bytes = Vec::new();
         let names = ["base:1.0", "host:5000/team/base"];
         let exported = store.export_oci(&image, &names, options, &mut bytes).expect("export");

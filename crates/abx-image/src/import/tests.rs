@@ -46,7 +46,7 @@ impl World {
 
     fn exported(&self) -> PathBuf {
         let path = self.dir.path().join("image.tar");
-        let options = ExportOptions { gzip: true, ..ExportOptions::default() };
+        let options = ExportOptions { gzip: true };
         self.one().export_oci_file(&self.image, &["x:1"], options, &path).expect("export");
         path
     }

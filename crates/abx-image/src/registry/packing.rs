@@ -49,7 +49,8 @@ pub(super) async fn send_layer(
 ) -> Result<Sent, ImageError> {
     let (sender, receiver) = mpsc::channel(1);
     let source = store.layer_path(layer);
-    let packing = tokio::task::spawn_blocking(move || pack_in_pieces(&source, sender));
+    let options = store.pack_options();
+    let packing = tokio::task::spawn_blocking(move || pack_in_pieces(&source, options, sender));
     // The receiver is gone afterwards, whatever the end: the packer then comes to its own.
     let sent = send(receiver, endpoint, task).await;
     let packed = packing.await.map_err(|_| ImageError::Interrupted)?;
@@ -103,11 +104,11 @@ async fn abandon(upload: Option<Upload<'_>>) {
 }
 
 /// On a thread that may block.
-fn pack_in_pieces(layer: &Path, pieces: mpsc::Sender<Piece>) -> Result<(), ImageError> {
+fn pack_in_pieces(layer: &Path, options: PackOptions, pieces: mpsc::Sender<Piece>) -> Result<(), ImageError> {
     let chunks = Chunks { buffer: Vec::with_capacity(CHUNK), pieces };
     let fault = |source| ImageError::Pack { path: layer.to_owned(), source: crate::PackFault::Write(source) };
     let mut gzip = Gzip::new(Hashing::new(chunks), Compression::new(LEVEL)).map_err(fault)?;
-    let packed = pack(layer, PackOptions::default(), &mut gzip)?;
+    let packed = pack(layer, options, &mut gzip)?;
     let (chunks, digest, size) = gzip.finish().map_err(fault)?.finish();
     let blob = Descriptor::new(oci::LAYER_GZIP, &digest, size);
     let last = Piece::Last { rest: chunks.buffer.into(), blob: Box::new(blob), diff_id: packed.diff_id };

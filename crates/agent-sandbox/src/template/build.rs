@@ -2,6 +2,7 @@
 
 mod dockerfile;
 mod secret;
+mod verify;
 
 use abx_build::{BuildSecret, Builder, Built};
 use abx_core::{Event, Progress};
@@ -29,6 +30,8 @@ pub struct BuildRequest {
     pub target: Option<String>,
     /// `linux/amd64`: what the image is for, which is this host or a fault.
     pub platform: Option<String>,
+    /// Builds a second time, with nothing from the cache, and compares.
+    pub verify: bool,
 }
 
 /// A template that was built.
@@ -39,6 +42,9 @@ pub struct BuiltTemplate {
     /// What it is called here.
     pub name: String,
     pub tag: String,
+    /// That it came to the same image twice; `None` where it was built once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reproducible: Option<bool>,
 }
 
 /// A built lineage, which knows now what its Dockerfiles say of the sandbox.
@@ -71,12 +77,26 @@ pub async fn build(
     };
     let lineage = super::lineage(&context, &request.reference, options, progress).await?;
     warn_of_unused(&lineage, request, progress);
-    let made = build_with(&context, &lineage, &request.secrets, options, progress).await?;
+    let how = How { secrets: &request.secrets, is_anew: options.no_cache };
+    let mut made = build_with(&context, &lineage, how, options, progress).await?;
+    if request.verify {
+        let how = How { is_anew: true, ..how };
+        let again = build_with(&context, &lineage, how, options, progress).await?;
+        let template = &made.built.effective.metadata.name;
+        verify::compare(&context, template, &made.built.image, &again.built.image)?;
+        // Later builds find these layers.
+        made = again;
+    }
     let name = request.name.as_deref().unwrap_or(&made.built.effective.metadata.name);
     // The specification before the tag: a name that can be found has both.
     abx_source::keep(&context.home, name, tag, &made.lineage)?;
     context.store().tag(name, tag, &made.built.image.id)?;
-    Ok(BuiltTemplate { image: made.built.image.id.0, name: name.to_owned(), tag: tag.to_owned() })
+    Ok(BuiltTemplate {
+        name: name.to_owned(),
+        tag: tag.to_owned(),
+        image: made.built.image.id.0,
+        reproducible: request.verify.then_some(true),
+    })
 }
 
 /// An image is built by running its steps, so for the host's own kind of processor alone.
@@ -112,14 +132,24 @@ pub(crate) async fn build_lineage(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<BuiltLineage, Error> {
-    build_with(context, lineage, &[], options, progress).await
+    let how = How { secrets: &[], is_anew: options.no_cache };
+    build_with(context, lineage, how, options, progress).await
 }
 
-/// [`build_lineage`] with secrets for the Dockerfile of the template itself.
+/// What is peculiar to one build.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    /// For the Dockerfile of the template itself.
+    secrets: &'a [BuildSecret],
+    /// Makes every step anew.
+    is_anew: bool,
+}
+
+/// [`build_lineage`] in its own way.
 async fn build_with(
     context: &Context,
     lineage: &Lineage,
-    secrets: &[BuildSecret],
+    how: How<'_>,
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<BuiltLineage, Error> {
@@ -133,7 +163,7 @@ async fn build_with(
         home: context.home.clone(),
         host: context.host.clone(),
         exe: context.exe.clone(),
-        no_cache: options.no_cache,
+        no_cache: how.is_anew,
         offline: options.offline,
         limits: abx_build::Limits::default(),
     };
@@ -145,8 +175,9 @@ async fn build_with(
             BuiltLineage { built, lineage: lineage.clone() }
         }
         Some(at) => {
-            let secrets = if at + 1 == lineage.packages.len() { secrets } else { &[] };
-            let ground = dockerfile::Ground { context, builder: &builder, secrets, options, progress };
+            let is_own = at + 1 == lineage.packages.len();
+            let how = How { secrets: if is_own { how.secrets } else { &[] }, ..how };
+            let ground = dockerfile::Ground { context, builder: &builder, how, options, progress };
             ground.build(lineage, at).await?
         }
     };

@@ -14,11 +14,6 @@ pub fn export(context: &Context, name: &str, tag: &str, out: &Path) -> Result<St
     let image =
         store.lookup(name, tag)?.and_then(|id| store.image(&id).transpose()).ok_or_else(missing)??;
     let names = [format!("{name}:{tag}")];
-    let exported = store.export_oci_file(
-        &image,
-        &[&names[0]],
-        ExportOptions { gzip: true, ..ExportOptions::default() },
-        out,
-    )?;
+    let exported = store.export_oci_file(&image, &[&names[0]], ExportOptions { gzip: true }, out)?;
     Ok(exported.manifest.to_string())
 }

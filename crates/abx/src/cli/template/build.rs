@@ -35,6 +35,10 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "P")]
     pub(crate) platform: Option<String>,
 
+    /// Build twice, the second time without the cache, and fail where the images differ
+    #[arg(long)]
+    pub(crate) verify: bool,
+
     /// Fail where template.lock is missing or something differs from it
     #[arg(long)]
     pub(crate) frozen: bool,

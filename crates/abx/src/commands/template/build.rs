@@ -19,6 +19,9 @@ pub(super) async fn build(edge: &Edge, args: &BuildArgs) -> Result<u8, Failure> 
     let built = interruptible(&progress, work).await?;
     drop(progress);
     edge.printer.result(&built, &built.image)?;
+    if built.reproducible == Some(true) {
+        edge.printer.note("built twice, and the same both times; the times of files were left aside");
+    }
     Ok(0)
 }
 
@@ -38,5 +41,6 @@ fn request(edge: &Edge, args: &BuildArgs) -> Result<BuildRequest, Failure> {
         secrets: secrets.collect::<Result<_, _>>()?,
         target: args.target.clone(),
         platform: args.platform.clone(),
+        verify: args.verify,
     })
 }

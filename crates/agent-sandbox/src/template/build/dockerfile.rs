@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use abx_build::{BuildSecret, Builder, DockerfileImage, DockerfileRequest, Own};
+use abx_build::{Builder, DockerfileImage, DockerfileRequest, Own};
 use abx_core::Progress;
 use abx_image::Image;
 use abx_source::dockerfile::Origin;
 use abx_source::{BaseImage, Dockerfile, Lineage, Package, PackageRoot, Said};
 
-use super::{BuiltLineage, build_with};
+use super::{BuiltLineage, How, build_with};
 use crate::{Context, Error, FetchOptions};
 
 /// What a Dockerfile is built with.
 pub(super) struct Ground<'a> {
     pub(super) context: &'a Context,
     pub(super) builder: &'a Builder,
-    pub(super) secrets: &'a [BuildSecret],
+    pub(super) how: How<'a>,
     pub(super) options: &'a FetchOptions,
     pub(super) progress: &'a dyn Progress,
 }
@@ -64,7 +64,8 @@ impl Ground<'_> {
 
     /// The image of a template as a Dockerfile begins with it: its steps are root's, whoever its sandboxes run as.
     async fn template(&self, lineage: &Lineage) -> Result<(Image, Vec<Package>), Error> {
-        let building = build_with(self.context, lineage, &[], self.options, self.progress);
+        let how = How { secrets: &[], ..self.how };
+        let building = build_with(self.context, lineage, how, self.options, self.progress);
         let BuiltLineage { built, lineage } = Box::pin(building).await?;
         let mut image = built.image;
         image.config.user.clear();
@@ -101,7 +102,7 @@ impl Ground<'_> {
             ignore: dockerfile.ignore.as_deref().cloned(),
             target: dockerfile.target.clone(),
             build_args,
-            secrets: self.secrets.to_vec(),
+            secrets: self.how.secrets.to_vec(),
             platform,
             bases,
             name: package.name.clone(),
