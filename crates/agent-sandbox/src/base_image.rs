@@ -121,11 +121,7 @@ async fn bootstrap(
 }
 
 fn offline(name: &str) -> Error {
-    Error::BaseImage {
-        image: name.to_owned(),
-        reason: "it is not in the store, and --offline keeps to this machine".into(),
-        hints: vec!["run once without --offline".into()],
-    }
+    Error::Offline { image: name.to_owned() }
 }
 
 fn bootstrap_settings(context: &Context, options: &FetchOptions) -> BootstrapSettings {

@@ -65,6 +65,8 @@ pub enum Error {
     Destination { text: String, reason: &'static str },
     #[error("where to push `{name}` is not said")]
     NoDestination { name: String },
+    #[error("the image `{image}` is not in the store, and --offline keeps to this machine")]
+    Offline { image: String },
     #[error("base image `{image}` is not to be had: {reason}")]
     BaseImage { image: String, reason: String, hints: Vec<String> },
 }
@@ -147,6 +149,7 @@ impl Fault for Error {
             Self::NotReproducible { .. } => Code::BuildStep,
             Self::SecretTooLarge { .. } => Code::FileSize,
             Self::Platform { .. } => Code::HostLacks,
+            Self::Offline { .. } => Code::Offline,
             Self::BaseImage { .. } => Code::BaseImage,
             _ => self.inner().map_or(Code::CreateFailed, Fault::code),
         }
@@ -176,6 +179,7 @@ impl Fault for Error {
                 vec![format!("leave --platform out, or build on such a host; {host} is this one")]
             }
             Self::NotCached { .. } => vec!["`abx template cache list` shows what there is".into()],
+            Self::Offline { .. } => vec!["run once without --offline".into()],
             Self::BaseImage { hints, .. } => hints.clone(),
             Self::OutOfBounds { .. } => vec!["the bounds are settings: `abx config list`".into()],
             Self::PackageFile { source, .. } if source.kind() == ErrorKind::AlreadyExists => {

@@ -108,8 +108,8 @@ fn where_no_registry_is_within_reach_the_archive_stands_in_unless_frozen() {
          [base]\nimage = \"debian:bookworm-slim\"\ndigest = \"{digest}\"\n"
     );
     abx.write("mine/template.lock", &lock);
-    let stderr = abx.run(&["template", "build", &template, "--frozen", "--offline"]).failure(1, "E7012");
-    assert!(stderr.contains(&format!("`debian:bookworm-slim@{digest}` is not to be had")), "{stderr}");
+    let stderr = abx.run(&["template", "build", &template, "--frozen", "--offline"]).failure(1, "E5005");
+    assert!(stderr.contains(&format!("`debian:bookworm-slim@{digest}` is not in the store")), "{stderr}");
     let ran = abx.run(&["template", "build", &template, "--offline"]);
     let drift = "template.lock: `debian:bookworm-slim`: locked sha256:0123456789ab, found ";
     assert!(ran.stderr.contains(drift), "{ran:#?}");
