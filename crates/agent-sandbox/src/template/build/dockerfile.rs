@@ -1,6 +1,7 @@
 //! A lineage with a Dockerfile in it: what lies below first, then the Dockerfile, then the steps on top.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
 use abx_build::{Builder, DockerfileImage, DockerfileRequest, Own};
@@ -89,11 +90,11 @@ impl Ground<'_> {
         let platform = dockerfile.inputs.target.clone();
         let store = self.context.store();
         for needed in abx_build::froms(file, &build_args, &platform, target)? {
-            if !bases.contains_key(&needed.name) {
-                let found =
-                    crate::base_image::named(self.context, &store, &needed.name, self.options, self.progress);
-                let found = found.await?;
-                bases.insert(needed.name, found);
+            // Those of templates are there.
+            if let Entry::Vacant(place) = bases.entry(needed.name) {
+                let (context, options, progress) = (self.context, self.options, self.progress);
+                let found = crate::base_image::named(context, &store, place.key(), options, progress).await?;
+                place.insert(found);
             }
         }
         let request = DockerfileRequest {
