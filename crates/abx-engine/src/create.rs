@@ -125,6 +125,9 @@ fn spawn_monitor(
         .arg(engine.home.root())
         .arg(dir)
         .args(fds.iter().map(i32::to_string))
+        // It lives as long as the sandbox: tokens of the caller's are not its business.
+        .env_clear()
+        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
         .current_dir("/")
         .stdin(request)
         .stdout(Stdio::null())

@@ -26,10 +26,13 @@ pub fn files_with(text: &str, root: &Path, since: SystemTime) -> Vec<PathBuf> {
     found
 }
 
-/// The processes that have the text among their arguments.
+/// The processes that have the text among their arguments or variables.
 pub fn processes_with(text: &str) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let with = processes.filter(|process| holds(&process.path().join("cmdline"), text));
+    let has = |process: &std::fs::DirEntry| {
+        ["cmdline", "environ"].iter().any(|file| holds(&process.path().join(file), text))
+    };
+    let with = processes.filter(has);
     with.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
 }
 
