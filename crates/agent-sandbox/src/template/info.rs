@@ -11,6 +11,7 @@ use serde::Serialize;
 
 pub(crate) use built::BuiltHere;
 pub use papers::{Example, Papers};
+pub(crate) use versions::newest_first;
 pub use versions::{Version, VersionKind, Versions};
 
 use super::Resolved;

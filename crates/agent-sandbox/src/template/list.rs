@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 use abx_image::{ImageStore, Tag};
 use serde::Serialize;
 
-use super::info::BuiltHere;
+use super::info::{BuiltHere, newest_first};
 use crate::{Context, Error};
 
 /// A template and the image it stands for.
@@ -32,7 +32,9 @@ pub fn list(context: &Context) -> Result<Vec<Listed>, Error> {
     for package in abx_source::builtins() {
         listed.push(builtin(context, &store, &abx_source::resolve(package.name, &source)?, package.name)?);
     }
-    for tag in store.list()? {
+    let mut tags = store.list()?;
+    tags.sort_by(|one, other| one.name.cmp(&other.name).then_with(|| newest_first(one, other)));
+    for tag in tags {
         let reference = format!("{}:{}", tag.name, tag.tag);
         // A tag without its specification can still be run.
         let lineage = abx_source::resolve(&reference, &source).ok();

@@ -1,5 +1,6 @@
 //! The table of versions: releases of built-in templates, tags of local ones, tags of a repository.
 
+use std::cmp::Ordering;
 use std::time::SystemTime;
 
 use abx_reference::{Reference, Selector, alias};
@@ -118,7 +119,7 @@ impl Versions {
         let own = [name, alias::resolve(name)];
         let mut tags: Vec<abx_image::Tag> =
             store.list()?.into_iter().filter(|tag| own.contains(&tag.name.as_str())).collect();
-        tags.sort_by(|one, other| other.set.cmp(&one.set).then_with(|| other.tag.cmp(&one.tag)));
+        tags.sort_by(newest_first);
         let latest = match self.rows.is_empty() {
             true => Selector::Latest.choose(tags.iter().map(|tag| tag.tag.as_str())).map(str::to_owned),
             false => None,
@@ -138,6 +139,36 @@ impl Versions {
     }
 }
 
+/// The highest version first; words behind them, what was built last first.
+pub(crate) fn newest_first(one: &abx_image::Tag, other: &abx_image::Tag) -> Ordering {
+    let by_time = || other.set.cmp(&one.set).then_with(|| one.tag.cmp(&other.tag));
+    match (abx_reference::Version::parse(&one.tag), abx_reference::Version::parse(&other.tag)) {
+        (Some(this), Some(that)) => that.cmp_precedence(&this).then_with(by_time),
+        (this, that) => that.is_some().cmp(&this.is_some()).then_with(by_time),
+    }
+}
+
 fn date(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time).to_string().chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_as_such_and_words_by_their_time() {
+        let tag = |(seconds, tag): (u64, &str)| abx_image::Tag {
+            name: "own".to_owned(),
+            tag: tag.to_owned(),
+            image: abx_image::ImageId(String::new()),
+            set: SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds),
+        };
+        let built =
+            [(5, "0.3.0"), (6, "1.9.0"), (1, "1.10.0"), (9, "nightly"), (3, "2.0.0-rc.1"), (10, "latest")];
+        let mut tags: Vec<_> = built.into_iter().map(tag).collect();
+        tags.sort_by(newest_first);
+        let order: Vec<&str> = tags.iter().map(|tag| tag.tag.as_str()).collect();
+        assert_eq!(order, ["2.0.0-rc.1", "1.10.0", "1.9.0", "0.3.0", "latest", "nightly"]);
+    }
 }
