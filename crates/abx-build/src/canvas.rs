@@ -151,6 +151,21 @@ impl Canvas {
         Ok(host)
     }
 
+    /// Makes an empty directory in the place of a file or link.
+    pub(crate) fn replace(&self, path: &Path) -> io::Result<()> {
+        let host = self.clear(path)?;
+        std::fs::DirBuilder::new().mode(0o700).create(&host)
+    }
+
+    /// Removes what this layer has of a directory, so that something else can take its place.
+    pub(crate) fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.known.borrow_mut().retain(|known, _| !known.starts_with(path));
+        match std::fs::remove_dir_all(self.here(path)?) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
+    }
+
     /// The place of a path in this layer, its last part not followed.
     pub(crate) fn here(&self, path: &Path) -> io::Result<PathBuf> {
         let (parent, name) = self.split(path)?;

@@ -228,10 +228,9 @@ fn write(stage: &Stage<'_, '_>, step: Step<'_>, plan: &Plan) -> Result<StagedLay
             let target = target(canvas, plan, source)?;
             match source.is_archive {
                 true => {
-                    // Members keep the modes they have in the archive.
-                    let mut painter = Painter { owner: plan.owner, ..Painter::new(canvas) };
+                    painter.folder(&target)?;
                     let name = source.name.to_string_lossy();
-                    archive::unpack(&mut painter, &source.items[0].host, &name, &target)?;
+                    archive::unpack(canvas, &source.items[0].host, &name, &target)?;
                 }
                 false => painter.paint(&target, &source.items)?,
             }

@@ -12,12 +12,13 @@ use crate::env;
 /// What runs commands in shell form where no `SHELL` is said.
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 
-/// Lets an expanded instruction take effect on the configuration, and returns its line for the history.
-pub(super) fn apply(state: &mut State, action: &Action) -> String {
-    match action {
+/// Lets an expanded instruction take effect on the configuration, and returns its line for the history; none for a
+/// trigger, and none for arguments, whose line depends on who gave their values.
+pub(super) fn apply(state: &mut State, action: &Action) -> Option<String> {
+    Some(match action {
         Action::Arg(arguments) => {
             state.arguments.extend(arguments.iter().map(|argument| argument.name.text.clone()));
-            history::arguments(arguments)
+            return None;
         }
         Action::Env(variables) => {
             for variable in variables {
@@ -38,7 +39,7 @@ pub(super) fn apply(state: &mut State, action: &Action) -> String {
         Action::Expose(ports) => {
             add(&mut state.config.exposed_ports, ports);
             add(&mut state.own.expose, ports);
-            format!("EXPOSE [{}]", joined(ports))
+            history::ports(ports)
         }
         Action::Volume(paths) => {
             add(&mut state.config.volumes, paths);
@@ -67,11 +68,11 @@ pub(super) fn apply(state: &mut State, action: &Action) -> String {
         }
         Action::Onbuild(onbuild) => {
             state.config.triggers.push(onbuild.text.clone());
-            format!("ONBUILD {}", onbuild.text)
+            return None;
         }
         // These make layers.
-        Action::Run(_) | Action::Copy(_) | Action::Add(_) | Action::Workdir(_) => String::new(),
-    }
+        Action::Run(_) | Action::Copy(_) | Action::Add(_) | Action::Workdir(_) => return None,
+    })
 }
 
 /// The words of a command; one in shell form gets its shell in front.
@@ -115,7 +116,7 @@ fn healthcheck(state: &mut State, written: &Written) -> String {
         Written::None => Healthcheck { test: vec!["NONE".to_owned()], ..Healthcheck::default() },
         Written::Check(check) => of_check(check),
     };
-    let line = history::quoted("HEALTHCHECK", &healthcheck.test);
+    let line = history::healthcheck(&healthcheck);
     state.config.healthcheck = Some(healthcheck.clone());
     state.own.healthcheck = Some(healthcheck);
     line

@@ -82,9 +82,7 @@ fn arguments(stage: &Stage<'_, '_>) -> Vec<(String, String)> {
     let mut known: Vec<(String, String)> = Vec::new();
     for name in &stage.state.arguments {
         let value = stage.state.scope.environment().find(|(known, _)| known == name);
-        if let Some((name, value)) = value {
-            env::set(&mut known, name, value);
-        }
+        env::set(&mut known, name, value.map_or("", |(_, value)| value));
     }
     known
 }

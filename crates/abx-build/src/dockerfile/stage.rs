@@ -106,8 +106,11 @@ impl<'p, 'a> Stage<'p, 'a> {
             Action::Add(add) => super::copy::add(self, step, add),
             Action::Workdir(path) => super::copy::workdir(self, step, &path.text),
             action => {
-                let line = metadata::apply(&mut self.state, action);
-                self.note(line);
+                let mut line = metadata::apply(&mut self.state, action);
+                if let (Action::Arg(written), Action::Arg(expanded)) = (&written.action, action) {
+                    line = Some(history::arguments(written, &self.project.inputs.arguments, expanded));
+                }
+                line.into_iter().for_each(|line| self.note(line));
                 Ok(())
             }
         }

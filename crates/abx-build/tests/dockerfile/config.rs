@@ -80,19 +80,25 @@ fn the_history_has_a_line_for_all() {
     let world = World::new();
     world.file("a", "a");
     let built = world.build(
-        "FROM tools\nARG V=1\nENV E=1\nCOPY --chown=1 a /a\nRUN echo hi > /b\nUSER 5\nRUN true\nCMD [\"x\", \"y\"]\n",
+        "ARG G=9\nFROM tools\nARG V=1\nARG G\nENV E=1\nONBUILD RUN x\nCOPY --chown=1 a /a\nRUN echo hi > /b\nUSER 5\nRUN true\nCMD [\"x\", \"y\"]\nEXPOSE 80 53/udp\nHEALTHCHECK --interval=90s --retries=2 CMD true\n",
     );
     let config = &built.image.config;
     let history: Vec<&str> = config.history.iter().skip(1).map(String::as_str).collect();
-    assert_eq!(history, ["COPY --chown=1 a /a # buildkit", "RUN |1 V=1 /bin/sh -c echo hi > /b # buildkit"]);
+    assert_eq!(
+        history,
+        ["COPY --chown=1 a /a # buildkit", "RUN |2 V=1 G=9 /bin/sh -c echo hi > /b # buildkit"]
+    );
     let notes: Vec<(usize, &str)> =
         config.notes.iter().map(|(count, line)| (*count, line.as_str())).collect();
     let expected = [
         (1, "ARG V=1"),
+        (1, "ARG G"),
         (1, "ENV E=1"),
         (3, "USER 5"),
-        (3, "RUN |1 V=1 /bin/sh -c true # buildkit"),
+        (3, "RUN |2 V=1 G=9 /bin/sh -c true # buildkit"),
         (3, "CMD [\"x\" \"y\"]"),
+        (3, "EXPOSE map[53/udp:{} 80/tcp:{}]"),
+        (3, "HEALTHCHECK &{[\"CMD-SHELL\" \"true\"] \"1m30s\" \"0s\" \"0s\" \"0s\" '\\x02'}"),
     ];
     assert_eq!(notes, expected);
 }

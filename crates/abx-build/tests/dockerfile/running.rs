@@ -64,7 +64,7 @@ fn a_command_sees_what_buildkit_shows_it() {
     );
     assert_eq!(
         built.image.config.history.last().map(String::as_str),
-        Some("RUN |2 GIVEN=g OWN=env /bin/sh -c env > /out # buildkit")
+        Some("RUN |3 GIVEN=g OWN=env UNSET= /bin/sh -c env > /out # buildkit")
     );
     world.args[1].1 = "http://127.0.0.1:10".into();
     let again = outcomes(&world.build("FROM tools\nARG GIVEN\nARG OWN=o\nENV BOTH=$GIVEN$OWN OWN=env\nARG UNSET\nWORKDIR /w\nRUN env > /out\n"));

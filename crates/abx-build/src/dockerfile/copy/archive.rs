@@ -10,7 +10,7 @@ use rustix::fs::Timespec;
 
 use super::files::{Item, Node};
 use super::paint::Painter;
-use crate::canvas::Owner;
+use crate::canvas::{Canvas, Owner};
 use crate::dockerfile::refusal::Refusal;
 
 /// How a file is compressed, by its first bytes.
@@ -40,25 +40,27 @@ pub(super) fn is_archive(path: &Path, name: &str) -> Result<bool, Refusal> {
     }
 }
 
-/// Unpacks the archive at `path` below `target`.
-pub(super) fn unpack(
-    painter: &mut Painter<'_>,
-    path: &Path,
-    name: &str,
-    target: &Path,
-) -> Result<(), Refusal> {
+/// Unpacks the archive at `path` below `target`, a directory without links in its path. Members keep their owners
+/// and modes.
+pub(super) fn unpack(canvas: &Canvas, path: &Path, name: &str, target: &Path) -> Result<(), Refusal> {
     let failed = |reason: String| Refusal::Unpack { path: name.to_owned(), reason };
     let mut file = File::open(path).map_err(|error| failed(error.to_string()))?;
     let compression = compression(&mut file).map_err(|error| failed(error.to_string()))?;
     let plain = decompressed(file, compression).map_err(|error| failed(error.to_string()))?;
     let mut reader = Reader::new(plain);
-    painter.folder(target)?;
+    let mut painter = Painter { is_replacing: true, ..Painter::new(canvas) };
     while let Some(entry) = reader.next_entry().map_err(|fault| failed(fault.to_string()))? {
         let shown = String::from_utf8_lossy(&entry.path).into_owned();
         let Some(path) = inside(&entry.path) else {
             return Err(failed(format!("`{shown}` leads out of it")));
         };
-        member(painter, target, &path, &entry, &mut reader, &failed)?;
+        let parent = target.join(&path).parent().map(Path::to_owned).unwrap_or_default();
+        // As if the target were the root: what goes through a link stays below it.
+        let real = canvas.view().real(&parent).map_err(|error| failed(error.to_string()))?;
+        if !path.as_os_str().is_empty() && !real.starts_with(target) {
+            return Err(failed(format!("`{shown}` goes through a link that leads out of it")));
+        }
+        member(&mut painter, target, &path, &entry, &mut reader, &failed)?;
     }
     Ok(())
 }

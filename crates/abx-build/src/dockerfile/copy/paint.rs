@@ -23,13 +23,22 @@ pub(in crate::dockerfile) struct Painter<'c> {
     pub(in crate::dockerfile) mode: Option<Chmod>,
     /// Whether files may be second names of those they are copied from: only for what nobody writes to.
     pub(in crate::dockerfile) is_linking: bool,
+    /// Whether files and directories take the place of each other, as they do when an archive is unpacked.
+    pub(in crate::dockerfile) is_replacing: bool,
     /// The copies of files with several names.
     pub(in crate::dockerfile) copies: HashMap<(u64, u64), PathBuf>,
 }
 
 impl<'c> Painter<'c> {
     pub(in crate::dockerfile) fn new(canvas: &'c Canvas) -> Self {
-        Self { canvas, owner: None, mode: None, is_linking: false, copies: HashMap::new() }
+        Self {
+            canvas,
+            owner: None,
+            mode: None,
+            is_linking: false,
+            is_replacing: false,
+            copies: HashMap::new(),
+        }
     }
 
     /// Writes items below `target`; one with an empty path is `target` itself.
@@ -59,7 +68,10 @@ impl<'c> Painter<'c> {
 
     fn directory(&self, path: &Path, item: &Item) -> Result<(), Refusal> {
         if self.canvas.look(path).map_err(failed(path))? == Look::File {
-            return Err(Refusal::OverFile { path: path.display().to_string() });
+            if !self.is_replacing {
+                return Err(Refusal::OverFile { path: path.display().to_string() });
+            }
+            self.canvas.replace(path).map_err(failed(path))?;
         }
         let mode = self.mode.as_ref().map_or(item.mode, |mode| mode.apply(item.mode, true));
         self.canvas.dress(path, mode, self.owner.unwrap_or(item.owner)).map_err(failed(path))
@@ -92,7 +104,10 @@ impl<'c> Painter<'c> {
     /// Makes room for anything but a directory, and returns its place in the layer.
     fn room(&self, path: &Path) -> Result<PathBuf, Refusal> {
         if self.canvas.look(path).map_err(failed(path))? == Look::Directory {
-            return Err(Refusal::OverDirectory { path: path.display().to_string() });
+            if !self.is_replacing {
+                return Err(Refusal::OverDirectory { path: path.display().to_string() });
+            }
+            self.canvas.remove_directory(path).map_err(failed(path))?;
         }
         self.canvas.clear(path).map_err(failed(path))
     }
