@@ -222,7 +222,7 @@ impl Fault for ImageError {
                 "check the network, or set a mirror of this registry in ~/.abx/config.toml"
             }
             Self::NotFound { .. } => "check the spelling of the image and its tag",
-            Self::NoPlatform { offered, .. } => {
+            Self::NoPlatform { offered, .. } if !offered.is_empty() => {
                 return vec![format!("it is offered for {}", offered.join(", "))];
             }
             Self::Credentials { registry, .. } => {
@@ -250,6 +250,7 @@ impl Fault for ImageError {
             Self::Proxy { .. } => "a proxy looks like http://host:port",
             Self::Tls { .. } => "install the package ca-certificates, or name a bundle with SSL_CERT_FILE",
             Self::Store { .. }
+            | Self::NoPlatform { .. }
             | Self::Layer { .. }
             | Self::Export { .. }
             | Self::Pack { .. }

@@ -44,10 +44,20 @@ pub async fn describe(
     Ok(Described { digest: found.digest, annotations: found.annotations })
 }
 
-/// The digest that `name` stands for, as its registry says: one question without an answer's body, where the
-/// registry knows how to answer it.
+/// The digest that `name` stands for, as its mirror or its registry says: one question without an answer's body, where
+/// that one knows how to answer it.
 pub async fn digest(name: &RegistryName, settings: &RegistrySettings) -> Result<Digest, ImageError> {
-    let endpoint = Endpoint::for_pull(&client(settings)?, name, settings)?;
+    let mut endpoints = Endpoint::all(&client(settings)?, name, settings)?.into_iter().peekable();
+    loop {
+        let endpoint = endpoints.next().expect("the registry itself is always one");
+        match digest_at(&endpoint, name).await {
+            Err(_) if endpoints.peek().is_some() => {}
+            digest => return digest,
+        }
+    }
+}
+
+async fn digest_at(endpoint: &Endpoint, name: &RegistryName) -> Result<Digest, ImageError> {
     let path = format!("manifests/{}", name.wanted());
     let Some(headers) = endpoint.head(&path, oci::MANIFESTS).await? else {
         let (host, subject) = (endpoint.host().to_owned(), name.to_string());

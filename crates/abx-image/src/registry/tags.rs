@@ -23,9 +23,18 @@ struct Page {
     tags: Option<Vec<String>>,
 }
 
-/// Every tag of the name's repository, in order. The registry itself is asked: a mirror may know fewer.
+/// Every tag of the name's repository, in order. The registry itself is asked first: a mirror may know fewer, but is
+/// all there is where the registry is out of reach.
 pub async fn tags(name: &RegistryName, settings: &RegistrySettings) -> Result<Vec<String>, ImageError> {
-    let endpoint = Endpoint::for_pull(&client(settings)?, name, settings)?;
+    let mut endpoints = Endpoint::all(&client(settings)?, name, settings)?.into_iter().rev();
+    let registry = endpoints.next().expect("the registry itself is always one");
+    match (of(&registry).await, endpoints.next()) {
+        (Err(error), Some(mirror)) if error.is_unreachable() => of(&mirror).await.map_err(|_| error),
+        (tags, _) => tags,
+    }
+}
+
+async fn of(endpoint: &Endpoint) -> Result<Vec<String>, ImageError> {
     let mut tags = BTreeSet::new();
     let mut url = endpoint.url("tags/list");
     url.query_pairs_mut().append_pair("n", &PAGE.to_string());
@@ -38,7 +47,7 @@ pub async fn tags(name: &RegistryName, settings: &RegistrySettings) -> Result<Ve
         let page: Page = serde_json::from_slice(&body).map_err(malformed)?;
         let known = tags.len();
         tags.extend(page.tags.unwrap_or_default());
-        let Some(next) = next(&headers, &url, &endpoint)? else { break };
+        let Some(next) = next(&headers, &url, endpoint)? else { break };
         // One that goes round in circles ends too.
         if tags.len() == known || tags.len() >= LIMIT {
             break;

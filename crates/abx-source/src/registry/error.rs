@@ -24,6 +24,8 @@ impl Fault for RegistryError {
         match self {
             Self::Unasked { .. } | Self::Offline { .. } => Code::Offline,
             Self::Lineage { .. } => Code::SpecInvalid,
+            // A reference leads nowhere, as one to a repository that is not there.
+            Self::Image(ImageError::NotFound { .. }) => Code::TemplateNotFound,
             Self::Image(error) => error.code(),
         }
     }

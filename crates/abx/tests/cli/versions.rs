@@ -86,3 +86,25 @@ fn a_range_without_a_version_says_which_there_are() {
         }
     }
 }
+
+#[test]
+fn a_mirror_stands_in_for_a_registry_out_of_reach() {
+    let (abx, mirror) = (Abx::new(), abx_test::registry::LoopbackRegistry::start());
+    let descriptor =
+        serde_json::json!({ "mediaType": "x", "digest": abx_test::registry::digest(b""), "size": 0 });
+    let manifest = serde_json::json!({ "schemaVersion": 2, "config": descriptor, "layers": [] });
+    let kind = "application/vnd.oci.image.manifest.v1+json";
+    let digest = mirror.put_manifest("library/shop", "1.2.0", kind, &manifest);
+    mirror.put_manifest("team/shop", "1.2.0", kind, &manifest);
+    for registry in ["docker.io", "127.0.0.1:1"] {
+        let ran = abx.run(&["config", "set", &format!("registry.{registry}.mirror"), &mirror.host()]);
+        assert_eq!(ran.status, Some(0), "{ran:#?}");
+    }
+    for reference in
+        ["docker://shop:1.2.0", "acr://127.0.0.1:1/team/shop:1.2.0", "acr://127.0.0.1:1/team/shop:^1"]
+    {
+        let ran = abx.run(&["template", "resolve", reference]);
+        assert_eq!(ran.status, Some(0), "{reference}: {ran:#?}");
+        assert!(ran.stdout.contains(&digest), "{reference}: {ran:#?}");
+    }
+}

@@ -109,7 +109,7 @@ fn a_helper_is_asked_for_the_log_in_and_never_quoted() {
     let answer =
         |password: &str| format!("printf '{{\"Username\":\"{}\",\"Secret\":\"{password}\"}}'", USER.0);
     // Logged in, there is no such image.
-    resolve(&answer(USER.1)).failure(1, "E7012");
+    resolve(&answer(USER.1)).failure(4, "E2001");
     let told = resolve(&answer("hunter2")).failure(3, "E1011");
     assert!(!told.contains("hunter2"), "{told}");
     let told = resolve("echo hunter2; echo hunter2 >&2; exit 1").failure(3, "E7022");
