@@ -128,7 +128,7 @@ fn one_layer_is_made_by_one_at_a_time() {
 fn booted(store: &ImageStore, boot: &str) -> ImageStore {
     let synced = std::fs::read_to_string(store.home().store("synced")).unwrap_or_default();
     let shared = Shared { boots: durable::Boots::new(boot, &synced).into(), ..Shared::default() };
-    ImageStore { home: store.home().clone(), shared: shared.into() }
+    ImageStore { home: store.home().clone(), shared: shared.into(), epoch: None }
 }
 
 #[test]
