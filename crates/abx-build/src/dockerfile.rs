@@ -8,6 +8,7 @@
 //!   │   metadata  what changes the configuration alone
 //!   │   run       RUN: user, mounts, secrets, the process
 //!   │   copy      COPY and ADD: which files, and writing them
+//!   │   workdir   WORKDIR
 //!   ▼ DockerfileImage
 //! ```
 //!
@@ -30,6 +31,7 @@ mod run;
 mod schedule;
 mod stage;
 mod users;
+mod workdir;
 
 pub use froms::{NeededImage, froms};
 pub use refusal::Refusal;

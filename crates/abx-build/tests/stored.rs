@@ -49,7 +49,7 @@ impl World {
         let context = SourceContext::new(home.clone(), self.dir.path().to_owned(), None);
         let lineage = abx_source::resolve(reference, &context).expect(reference);
         let base = match &lineage.base {
-            BaseImage::Image { .. } | BaseImage::Vendored { .. } => self.base.clone(),
+            BaseImage::Image { .. } | BaseImage::Vendored { .. } | BaseImage::Scratch => self.base.clone(),
             BaseImage::Stored { name, tag, .. } => {
                 let id = self.store.lookup(name, tag).expect("lookup").expect("tag");
                 self.store.image(&id).expect("image").expect("image")

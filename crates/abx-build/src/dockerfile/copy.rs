@@ -1,21 +1,23 @@
-//! `COPY`, `ADD` and `WORKDIR`: layers that need no process.
+//! `COPY` and `ADD`.
 //!
 //! In reading order: [`select`] (which files), [`files`] (what they are), [`paint`] (writing them), [`mode`] and
-//! [`xattrs`]; [`fetch`] and [`archive`] are what `ADD` has besides.
+//! [`xattrs`]; [`memo`] spares reading what cannot have changed; [`fetch`] and
+//! [`archive`] are what `ADD` has besides.
 
 mod archive;
 mod fetch;
 pub(super) mod files;
+mod memo;
 pub(super) mod mode;
 pub(super) mod paint;
 pub(super) mod select;
 mod xattrs;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use abx_core::progress::Task;
 use abx_dockerfile::{Add, Copy, Files, Ignore, Origin};
-use abx_image::StagedLayer;
+use abx_image::{LayerId, StagedLayer};
 use rustix::fs::Timespec;
 
 use super::refusal::Refusal;
@@ -24,7 +26,9 @@ use super::users;
 use crate::canvas::{Canvas, Owner};
 use crate::error::BuildError;
 use crate::key::Hasher;
+use crate::view::View;
 use files::{Node, Root};
+use memo::Memo;
 use mode::Chmod;
 use paint::Painter;
 use select::Source;
@@ -32,9 +36,8 @@ use select::Source;
 /// The version of the way files are copied: raised with every change that alters results.
 const VERSION: u64 = 1;
 
-/// A `COPY` or `ADD` with everything looked up.
-struct Plan {
-    sources: Vec<Source>,
+/// How files are copied, whichever they are.
+struct Manner {
     /// Absolute; ends with `/` where it must be a directory.
     dest: String,
     owner: Option<Owner>,
@@ -45,60 +48,44 @@ struct Plan {
 
 /// Adds the layer of a `COPY`.
 pub(super) fn copy(stage: &mut Stage<'_, '_>, step: Step<'_>, copy: &Copy) -> Result<(), BuildError> {
-    let plan = plan_copy(stage, copy).map_err(stage.refuse(step))?;
-    layer(stage, step, "COPY", &copy.files, &plan)
+    let refuse = stage.refuse(step);
+    let manner = Manner::of(stage, &copy.files, copy.parents).map_err(&refuse)?;
+    let memo = Memo::of(stage, copy).map_err(&refuse)?;
+    let known = memo.as_ref().and_then(Memo::read);
+    let (tree, sources) = match known {
+        Some(tree) => (tree, None),
+        None => {
+            let sources = copied(stage, copy, &manner).map_err(&refuse)?;
+            let tree = tree(&sources);
+            memo.iter().for_each(|memo| memo.write(&tree));
+            (tree, Some(sources))
+        }
+    };
+    let key = manner.hash(stage.hasher("COPY", VERSION)).field(tree).layer();
+    let made_by = super::history::files("COPY", &copy.files);
+    stage.layer(step, key, made_by, |stage, _: &Task<'_>| {
+        let sources = match sources {
+            Some(sources) => sources,
+            None => copied(stage, copy, &manner).map_err(&refuse)?,
+        };
+        write(stage, step, &manner, &sources)
+    })
 }
 
 /// Adds the layer of an `ADD`.
 pub(super) fn add(stage: &mut Stage<'_, '_>, step: Step<'_>, add: &Add) -> Result<(), BuildError> {
-    let plan = plan_add(stage, add).map_err(stage.refuse(step))?;
-    layer(stage, step, "ADD", &add.files, &plan)
-}
-
-fn layer(
-    stage: &mut Stage<'_, '_>,
-    step: Step<'_>,
-    keyword: &str,
-    files: &Files,
-    plan: &Plan,
-) -> Result<(), BuildError> {
-    // A build that is stopped while it reads files goes no further.
+    let refuse = stage.refuse(step);
+    let manner = Manner::of(stage, &add.files, false).map_err(&refuse)?;
+    let sources = added(stage, add, &manner).map_err(&refuse)?;
+    // A build that was stopped while it fetched something goes no further.
     stage.project.workshop.check_stop()?;
-    let key = plan.hash(stage.hasher(keyword, VERSION)).layer();
-    let made_by = super::history::files(keyword, files);
-    stage.layer(step, key, made_by, |stage, _: &Task<'_>| write(stage, step, plan))
+    let key = manner.hash(stage.hasher("ADD", VERSION)).field(tree(&sources)).layer();
+    let made_by = super::history::files("ADD", &add.files);
+    stage.layer(step, key, made_by, |stage, _: &Task<'_>| write(stage, step, &manner, &sources))
 }
 
-/// Adds the layer of a `WORKDIR`, where the directory is not there yet.
-pub(super) fn workdir(stage: &mut Stage<'_, '_>, step: Step<'_>, path: &str) -> Result<(), BuildError> {
-    let path = match path.is_empty() {
-        true => stage.workdir(),
-        false => stage.absolute(path),
-    };
-    let path = if path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path };
-    stage.state.config.workdir.clone_from(&path);
-    stage.state.own.workdir = Some(path.clone());
-    let made_by = format!("WORKDIR {path}");
-    let view = stage.view();
-    let unreadable = |source| Refusal::File { verb: "read", path: path.clone(), source };
-    if view.exists(&path).map_err(unreadable).map_err(stage.refuse(step))? {
-        stage.note(made_by);
-        return Ok(());
-    }
-    let user = stage.state.config.user.clone();
-    // A user that is still to come does not keep the directory from being made.
-    let owner = users::identity(&view, &user).map(|identity| identity.owner).unwrap_or_default();
-    let hasher = stage.hasher("WORKDIR", VERSION).field(&path);
-    let key = hasher.number(owner.uid.into()).number(owner.gid.into()).layer();
-    stage.layer(step, key, made_by, |stage, _: &Task<'_>| {
-        on_canvas(stage, step, |canvas| {
-            let painter = Painter { owner: Some(owner), ..Painter::new(canvas) };
-            painter.folder(Path::new(&path))
-        })
-    })
-}
-
-fn plan_copy(stage: &Stage<'_, '_>, copy: &Copy) -> Result<Plan, Refusal> {
+/// The files of a `COPY`.
+fn copied(stage: &Stage<'_, '_>, copy: &Copy, manner: &Manner) -> Result<Vec<Source>, Refusal> {
     let root = match &copy.from {
         None => context(stage),
         Some(from) => origin(stage, &from.text)?,
@@ -111,10 +98,11 @@ fn plan_copy(stage: &Stage<'_, '_>, copy: &Copy) -> Result<Plan, Refusal> {
             false => sources.extend(select::sources(&root, &word.text, &exclude)?),
         }
     }
-    plan(stage, &copy.files, sources, copy.parents)
+    complete(stage, &copy.files, sources, manner)
 }
 
-fn plan_add(stage: &Stage<'_, '_>, add: &Add) -> Result<Plan, Refusal> {
+/// The files of an `ADD`.
+fn added(stage: &Stage<'_, '_>, add: &Add, manner: &Manner) -> Result<Vec<Source>, Refusal> {
     let (root, exclude) = (context(stage), exclude(&add.files)?);
     let mut sources = Vec::new();
     for word in &add.files.sources {
@@ -131,7 +119,7 @@ fn plan_add(stage: &Stage<'_, '_>, add: &Add) -> Result<Plan, Refusal> {
         }
         sources.extend(found);
     }
-    plan(stage, &add.files, sources, false)
+    complete(stage, &add.files, sources, manner)
 }
 
 fn fetched(stage: &Stage<'_, '_>, add: &Add, url: &str) -> Result<Source, Refusal> {
@@ -151,12 +139,13 @@ fn exclude(files: &Files) -> Result<Ignore, Refusal> {
         .map_err(|problem| Refusal::Pattern { pattern: String::new(), reason: problem.to_string() })
 }
 
-fn plan(
+/// Adds the documents, takes the digests, and sees that all fits the destination.
+fn complete(
     stage: &Stage<'_, '_>,
     files: &Files,
     mut sources: Vec<Source>,
-    parents: bool,
-) -> Result<Plan, Refusal> {
+    manner: &Manner,
+) -> Result<Vec<Source>, Refusal> {
     for inline in &files.inline {
         let node = Node::Text { content: inline.content.text.clone() };
         sources.push(Source::file(&inline.name, node, PathBuf::new(), 0o644, None));
@@ -164,20 +153,26 @@ fn plan(
     for source in &mut sources {
         files::digest(&mut source.items)?;
     }
-    let view = stage.view();
-    let owner = files.chown.as_ref().map(|chown| users::owner(&view, &chown.text)).transpose()?;
-    let mode = files.chmod.as_ref().map(|chmod| Chmod::parse(&chmod.text));
-    let dest = stage.absolute(&files.dest.text);
-    let plan = Plan { sources, dest, owner, mode, parents };
-    plan.check(&view, files)?;
-    Ok(plan)
+    let words = files.sources.len() + files.inline.len();
+    manner.check(&stage.view(), words, sources.len())?;
+    Ok(sources)
+}
+
+/// What tells these files from others.
+fn tree(sources: &[Source]) -> String {
+    let counted = Hasher::new("tree").number(sources.len() as u64);
+    let hasher = sources.iter().fold(counted, |hasher, source| {
+        let hasher = hasher.field(source.name.as_encoded_bytes()).number(source.is_archive.into());
+        files::hash(&source.items, hasher)
+    });
+    hasher.hex()
 }
 
 /// The build context.
 pub(super) fn context<'a>(stage: &Stage<'_, 'a>) -> Root<'a> {
     let request = stage.project.request;
     Root {
-        view: crate::view::View::new(vec![request.context.clone()]),
+        view: View::new(vec![request.context.clone()]),
         ignore: request.ignore.as_ref(),
         is_context: true,
         name: "the build context".to_owned(),
@@ -186,46 +181,56 @@ pub(super) fn context<'a>(stage: &Stage<'_, 'a>) -> Root<'a> {
 
 /// A stage or an image that files are taken from.
 pub(super) fn origin<'a>(stage: &Stage<'_, 'a>, from: &str) -> Result<Root<'a>, Refusal> {
-    let project = stage.project;
-    let layers = match project.graph.origin(from) {
-        Origin::Stage(number) => project.stage(number).map(|state| state.layers.clone()).unwrap_or_default(),
-        Origin::Image(name) => project.image(&name)?.layers.clone(),
-        Origin::Scratch => Vec::new(),
-    };
-    let name = match project.graph.origin(from) {
+    let view = stage.project.workshop.view(&origin_layers(stage, from)?);
+    let name = match stage.project.graph.origin(from) {
         Origin::Stage(_) => format!("the stage `{from}`"),
         _ => format!("the image `{from}`"),
     };
-    Ok(Root { view: project.workshop.view(&layers), ignore: None, is_context: false, name })
+    Ok(Root { view, ignore: None, is_context: false, name })
 }
 
-impl Plan {
-    /// Several files need a directory to go to.
-    fn check(&self, view: &crate::view::View, files: &Files) -> Result<(), Refusal> {
-        let count = self.sources.len();
+fn origin_layers(stage: &Stage<'_, '_>, from: &str) -> Result<Vec<LayerId>, Refusal> {
+    let project = stage.project;
+    Ok(match project.graph.origin(from) {
+        Origin::Stage(number) => project.stage(number).map(|state| state.layers.clone()).unwrap_or_default(),
+        Origin::Image(name) => project.image(&name)?.layers.clone(),
+        Origin::Scratch => Vec::new(),
+    })
+}
+
+impl Manner {
+    fn of(stage: &Stage<'_, '_>, files: &Files, parents: bool) -> Result<Self, Refusal> {
+        let view = stage.view();
+        let owner = files.chown.as_ref().map(|chown| users::owner(&view, &chown.text)).transpose()?;
+        let mode = files.chmod.as_ref().map(|chmod| Chmod::parse(&chmod.text));
+        Ok(Self { dest: stage.absolute(&files.dest.text), owner, mode, parents })
+    }
+
+    /// Several files, of several words or of a pattern, need a directory to go to.
+    fn check(&self, view: &View, words: usize, files: usize) -> Result<(), Refusal> {
         let is_directory = self.dest.ends_with('/')
             || view.open(&self.dest).ok().flatten().is_some_and(|(found, _)| found.metadata.is_dir());
-        let is_plain = files.sources.len() + files.inline.len() > 1 && !self.dest.ends_with('/');
-        if is_plain || (count > 1 && !is_directory) { Err(Refusal::SeveralFiles) } else { Ok(()) }
+        let is_plain = words > 1 && !self.dest.ends_with('/');
+        if is_plain || (files > 1 && !is_directory) { Err(Refusal::SeveralFiles) } else { Ok(()) }
     }
 
     fn hash(&self, hasher: Hasher) -> Hasher {
         let owner = self.owner.map_or(String::new(), |owner| format!("{}:{}", owner.uid, owner.gid));
         let mode = self.mode.as_ref().map_or(String::new(), |mode| format!("{mode:?}"));
-        let hasher = hasher.field(&self.dest).field(owner).field(mode).number(self.parents.into());
-        let counted = hasher.number(self.sources.len() as u64);
-        self.sources.iter().fold(counted, |hasher, source| {
-            let hasher = hasher.field(source.name.as_encoded_bytes()).number(source.is_archive.into());
-            files::hash(&source.items, hasher)
-        })
+        hasher.field(&self.dest).field(owner).field(mode).number(self.parents.into())
     }
 }
 
-fn write(stage: &Stage<'_, '_>, step: Step<'_>, plan: &Plan) -> Result<StagedLayer, BuildError> {
+fn write(
+    stage: &Stage<'_, '_>,
+    step: Step<'_>,
+    manner: &Manner,
+    sources: &[Source],
+) -> Result<StagedLayer, BuildError> {
     on_canvas(stage, step, |canvas| {
-        let mut painter = Painter { owner: plan.owner, mode: plan.mode.clone(), ..Painter::new(canvas) };
-        for source in &plan.sources {
-            let target = target(canvas, plan, source)?;
+        let mut painter = Painter { owner: manner.owner, mode: manner.mode.clone(), ..Painter::new(canvas) };
+        for source in sources {
+            let target = target(canvas, manner, source)?;
             match source.is_archive {
                 true => {
                     painter.folder(&target)?;
@@ -240,22 +245,22 @@ fn write(stage: &Stage<'_, '_>, step: Step<'_>, plan: &Plan) -> Result<StagedLay
 }
 
 /// Where a source goes: into the destination or in its place.
-fn target(canvas: &Canvas, plan: &Plan, source: &Source) -> Result<PathBuf, Refusal> {
-    let unreadable = |error| Refusal::File { verb: "read", path: plan.dest.clone(), source: error };
-    let found = canvas.view().find(&plan.dest).map_err(unreadable)?;
-    let real = canvas.view().real(&plan.dest).map_err(unreadable)?;
+fn target(canvas: &Canvas, manner: &Manner, source: &Source) -> Result<PathBuf, Refusal> {
+    let unreadable = |error| Refusal::File { verb: "read", path: manner.dest.clone(), source: error };
+    let found = canvas.view().find(&manner.dest).map_err(unreadable)?;
+    let real = canvas.view().real(&manner.dest).map_err(unreadable)?;
     let is_directory = found.as_ref().is_some_and(|found| found.metadata.is_dir());
-    if source.is_directory() || source.is_archive || plan.parents {
+    if source.is_directory() || source.is_archive || manner.parents {
         return match found {
-            Some(_) if !is_directory => Err(Refusal::OverFile { path: plan.dest.clone() }),
+            Some(_) if !is_directory => Err(Refusal::OverFile { path: manner.dest.clone() }),
             _ => Ok(real),
         };
     }
-    Ok(if plan.dest.ends_with('/') || is_directory { real.join(&source.name) } else { real })
+    Ok(if manner.dest.ends_with('/') || is_directory { real.join(&source.name) } else { real })
 }
 
 /// A layer that `work` writes over the layers so far.
-fn on_canvas(
+pub(super) fn on_canvas(
     stage: &Stage<'_, '_>,
     step: Step<'_>,
     work: impl FnOnce(&Canvas) -> Result<(), Refusal>,

@@ -104,7 +104,7 @@ impl<'p, 'a> Stage<'p, 'a> {
             Action::Run(run) => super::run::run(self, step, run),
             Action::Copy(copy) => super::copy::copy(self, step, copy),
             Action::Add(add) => super::copy::add(self, step, add),
-            Action::Workdir(path) => super::copy::workdir(self, step, &path.text),
+            Action::Workdir(path) => super::workdir::workdir(self, step, &path.text),
             action => {
                 let mut line = metadata::apply(&mut self.state, action);
                 if let (Action::Arg(written), Action::Arg(expanded)) = (&written.action, action) {
