@@ -18,6 +18,7 @@ use abx_dockerfile::{Graph, Ignore, Inputs};
 use abx_spec::{Place, Spec};
 
 use crate::Lineage;
+use crate::lock::LockedBase;
 pub use declared::Declared;
 pub use fault::DockerfileFault;
 pub use origin::Origin;
@@ -53,6 +54,8 @@ pub struct Dockerfile {
     pub origin: Origin,
     /// Every other template that it begins a stage with or copies from, by the name it has there.
     pub templates: Vec<(String, Lineage)>,
+    /// Every other image, in the same way, and what a lock says that it is.
+    pub images: Vec<(String, Option<LockedBase>)>,
     /// Whether there is no template.yaml beside it.
     pub is_alone: bool,
     /// What the template.yaml says, without what the Dockerfile does.

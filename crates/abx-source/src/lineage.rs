@@ -1,5 +1,7 @@
 //! The result of resolving.
 
+use std::collections::BTreeSet;
+
 use abx_spec::{Effective, Place};
 
 use crate::lock::LockedBase;
@@ -46,6 +48,24 @@ impl Lineage {
     /// The template itself; `None` where an image was named directly.
     pub fn leaf(&self) -> Option<&Package> {
         self.packages.last()
+    }
+
+    /// The images that its Dockerfiles begin stages with or copy from, the one at the bottom left out.
+    pub fn images(&self) -> BTreeSet<String> {
+        let mut images = BTreeSet::new();
+        for dockerfile in self.packages.iter().filter_map(|package| package.dockerfile.as_deref()) {
+            images.extend(dockerfile.images.iter().map(|(name, _)| name.clone()));
+            for (_, lineage) in &dockerfile.templates {
+                images.append(&mut lineage.images());
+                if let BaseImage::Image { name, .. } = &lineage.base {
+                    images.insert(name.clone());
+                }
+            }
+        }
+        if let BaseImage::Image { name, .. } = &self.base {
+            images.remove(name);
+        }
+        images
     }
 
     /// What the lineage comes to.

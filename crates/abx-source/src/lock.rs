@@ -20,6 +20,10 @@
 //! [base]                          # the image at the bottom
 //! image = "debian:bookworm-slim"
 //! digest = "sha256:…"             # in its registry; of an archive: release, snapshot, platform, packages
+//!
+//! [[image]]                       # the same for every other image that a Dockerfile takes from
+//! image = "golang:1.23"
+//! digest = "sha256:…"
 //! ```
 //!
 //! In reading order: [`read`](Lock::parse) and `write` are the form; [`describe()`] says what a lineage came to;
@@ -58,6 +62,8 @@ pub struct Lock {
     /// The image at the bottom; `None` where the image of a local template or a
     /// vendored file is.
     pub base: Option<LockedBase>,
+    /// What else Dockerfiles of the lineage begin stages with or copy from, by name.
+    pub images: Vec<LockedBase>,
 }
 
 /// One member of a lineage.

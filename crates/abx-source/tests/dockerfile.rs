@@ -291,3 +291,15 @@ fn what_it_says_stays_with_its_image() {
     );
     assert_eq!(kept::to_text(&packages), text);
 }
+
+#[test]
+fn a_template_of_others_has_its_template_yaml() {
+    let mut world = World::new();
+    world.context.official = world.dir.path().join("work/official").display().to_string();
+    world.write("official/go-dev/Dockerfile", "FROM debian\n");
+    let error = resolve("go-dev", &world.context).expect_err("no template.yaml");
+    assert!(matches!(error, SourceError::DockerfileAlone { .. }), "{error}");
+    assert_eq!(error.code().as_str(), "E2001");
+    world.write("official/go-dev/template.yaml", "version: \"1\"\nmetadata: {name: go-dev}\n");
+    assert_eq!(names(&world.resolve("go-dev")), ["go-dev"]);
+}

@@ -16,6 +16,7 @@ use abx_core::{Event, Progress};
 use abx_debian::release::Release;
 use abx_debian::settings::{BootstrapSettings, DEFAULT_MAX_AGE};
 use abx_image::{Image, ImageId, ImageStore, Origin, Platform};
+use abx_source::lock::LockedBase;
 use abx_source::{BaseImage, Lineage};
 pub(crate) use locked::drift;
 pub(crate) use state::{current, known_state};
@@ -33,10 +34,9 @@ pub(crate) async fn base_image(
     match &lineage.base {
         // Whoever builds a Dockerfile asks for no image where it begins with none.
         BaseImage::Scratch => Err(abx_build::BuildError::Defect.into()),
-        BaseImage::Image { name, .. } => match &lineage.locked {
-            Some(base) => locked::image(context, store, base, options, progress).await,
-            None => named(context, store, name, options, progress).await,
-        },
+        BaseImage::Image { name, .. } => {
+            image(context, store, (name, lineage.locked.as_ref()), options, progress).await
+        }
         BaseImage::Vendored { vendored, .. } => vendored::image(context, store, vendored, progress).await,
         BaseImage::Stored { name, tag, .. } => {
             let missing = || Error::NoLocalTemplate { name: name.clone(), tag: tag.clone() };
@@ -46,7 +46,21 @@ pub(crate) async fn base_image(
     }
 }
 
-pub(crate) async fn named(
+/// An image by its name, which is the locked one where a lock says which.
+pub(crate) async fn image(
+    context: &Context,
+    store: &ImageStore,
+    (name, locked): (&str, Option<&LockedBase>),
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<Image, Error> {
+    match locked {
+        Some(base) => locked::image(context, store, base, options, progress).await,
+        None => named(context, store, name, options, progress).await,
+    }
+}
+
+async fn named(
     context: &Context,
     store: &ImageStore,
     name: &str,

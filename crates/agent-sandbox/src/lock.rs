@@ -44,7 +44,8 @@ pub(crate) fn check(
         };
     };
     let members = describe(lineage, found.lock.top(), source)?;
-    let drift = found.lock.drift(&members, &lineage.base, &found.file)?;
+    let mut drift = found.lock.drift(&members, &lineage.base, &found.file)?;
+    drift.extend(found.lock.image_drift(&lineage.images()));
     report(reference, &found.file, drift, options, progress)
 }
 

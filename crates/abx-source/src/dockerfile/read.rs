@@ -67,6 +67,7 @@ pub(crate) fn read(
         graph,
         origin: Origin::Scratch,
         templates: Vec::new(),
+        images: Vec::new(),
         is_alone: false,
         stated: abx_spec::Spec::default(),
     };

@@ -1,5 +1,7 @@
 //! Where what is differs from what was locked.
 
+use std::collections::BTreeSet;
+
 use std::fmt;
 
 use super::{Lock, LockError, LockedArchive, LockedBase, LockedTemplate};
@@ -66,6 +68,19 @@ impl Lock {
             drift.push(Drift::new("the base image", shown(locked), shown(found)));
         }
         Ok(drift)
+    }
+
+    /// Which images of Dockerfiles the lock does not hold, and which it holds for nothing.
+    pub fn image_drift(&self, names: &BTreeSet<String>) -> Vec<Drift> {
+        let drift = |name: &str, locked: &str, found: &str| {
+            Drift::new(&format!("the image `{name}`"), locked.to_owned(), found.to_owned())
+        };
+        let missing = names.iter().filter(|name| self.image(name).is_none());
+        let needless = self.images.iter().filter(|locked| !names.iter().any(|name| locked.is_of(name)));
+        missing
+            .map(|name| drift(name, "none", "used"))
+            .chain(needless.map(|locked| drift(locked.image(), "used", "none")))
+            .collect()
     }
 }
 

@@ -32,7 +32,12 @@ impl Lock {
     /// What the image at the bottom is locked to.
     pub(crate) fn base_of(&self, base: &BaseImage) -> Option<&LockedBase> {
         let BaseImage::Image { name, .. } = base else { return None };
-        self.base.as_ref().filter(|locked| locked.is_of(name))
+        self.image(name)
+    }
+
+    /// What an image is locked to, wherever in the lineage it is used.
+    pub fn image(&self, name: &str) -> Option<&LockedBase> {
+        self.base.iter().chain(&self.images).find(|locked| locked.is_of(name))
     }
 
     /// Whether a tag of the official repository is the release that a built-in template is locked to.

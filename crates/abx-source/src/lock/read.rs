@@ -22,6 +22,8 @@ struct File {
     #[serde(default)]
     template: Vec<Spanned<Template>>,
     base: Option<Spanned<Base>>,
+    #[serde(default)]
+    image: Vec<Spanned<Base>>,
 }
 
 #[derive(Deserialize)]
@@ -116,7 +118,8 @@ fn lock(raw: File, end: usize) -> Checked<Lock> {
             "an image is the last one, and has its `[base]`",
         ));
     }
-    Ok(Lock { templates, base: raw.base.map(|raw| base(&raw)).transpose()? })
+    let images = raw.image.iter().map(base).collect::<Checked<Vec<_>>>()?;
+    Ok(Lock { templates, base: raw.base.map(|raw| base(&raw)).transpose()?, images })
 }
 
 fn template(raw: &Spanned<Template>) -> Checked<LockedTemplate> {

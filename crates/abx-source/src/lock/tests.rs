@@ -39,6 +39,7 @@ fn lock() -> Lock {
             LockedTemplate { tag: Some("1.0.0".to_owned()), ..template("base", LockedKind::BuiltIn) },
         ],
         base: Some(LockedBase::Registry { image: "debian:12".to_owned(), digest: digest('b') }),
+        images: Vec::new(),
     }
 }
 
@@ -263,4 +264,24 @@ fn an_archive_that_moved_on_says_in_which_packages() {
     }
     let elsewhere = LockedArchive { platform: "linux/arm64".to_owned(), ..locked.clone() };
     assert_eq!(locked.changes(&elsewhere).as_deref(), Some("bookworm-slim for linux/arm64"));
+}
+
+#[test]
+fn other_images_of_dockerfiles_are_held_by_name() {
+    let image = |name: &str, letter| LockedBase::Registry { image: name.to_owned(), digest: digest(letter) };
+    let lock = Lock { images: vec![image("golang:1.23", 'c'), image("node:20", 'd')], ..lock() };
+    let text = lock.to_string();
+    assert!(text.contains("\n[[image]]\nimage = \"golang:1.23\"\n"), "{text}");
+    assert_eq!(Lock::parse(&text, "template.lock").expect("a lock"), lock);
+    assert_eq!(lock.image("node:20"), Some(&lock.images[1]));
+    assert_eq!(lock.image("debian:12"), lock.base.as_ref());
+    let drift = |names: &[&str]| -> Vec<String> {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        lock.image_drift(&names).iter().map(ToString::to_string).collect()
+    };
+    assert!(drift(&["golang:1.23", "node:20"]).is_empty());
+    assert_eq!(
+        drift(&["golang:1.23", "rust:1"]),
+        ["the image `rust:1`: locked none, found used", "the image `node:20`: locked used, found none"]
+    );
 }

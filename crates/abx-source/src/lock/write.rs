@@ -17,15 +17,19 @@ impl fmt::Display for Lock {
         for (template, parent) in self.templates.iter().zip(parents.chain([None])) {
             write_template(f, template, parent)?;
         }
-        match &self.base {
-            None => Ok(()),
-            Some(LockedBase::Registry { image, digest }) => {
-                writeln!(f, "\n[base]")?;
-                field(f, "image", Some(image))?;
-                field(f, "digest", Some(digest))
-            }
-            Some(LockedBase::Archive(archive)) => write_archive(f, archive),
+        self.base.iter().try_for_each(|base| write_image(f, "[base]", base))?;
+        self.images.iter().try_for_each(|image| write_image(f, "[[image]]", image))
+    }
+}
+
+fn write_image(f: &mut fmt::Formatter<'_>, table: &str, image: &LockedBase) -> fmt::Result {
+    writeln!(f, "\n{table}")?;
+    match image {
+        LockedBase::Registry { image, digest } => {
+            field(f, "image", Some(image))?;
+            field(f, "digest", Some(digest))
         }
+        LockedBase::Archive(archive) => write_archive(f, archive),
     }
 }
 
@@ -48,7 +52,6 @@ fn write_template(
 
 fn write_archive(f: &mut fmt::Formatter<'_>, archive: &LockedArchive) -> fmt::Result {
     let LockedArchive { image, release, snapshot, platform, packages } = archive;
-    writeln!(f, "\n[base]")?;
     field(f, "image", Some(image))?;
     field(f, "release", Some(release))?;
     field(f, "snapshot", Some(snapshot))?;

@@ -18,15 +18,20 @@ pub(super) fn resolve(
     let root = dockerfile.chain().first().copied().unwrap_or_default();
     let needed = origin::needed(&dockerfile.file, &dockerfile.graph, root);
     let above: Vec<&Package> = path.iter().copied().chain([&*package]).collect();
-    let mut templates = Vec::new();
+    let (mut templates, mut images) = (Vec::new(), Vec::new());
     for needed in needed {
-        let Origin::Template { reference, .. } = Origin::of(&needed.name, context) else { continue };
+        let Origin::Template { reference, .. } = Origin::of(&needed.name, context) else {
+            let locked = context.locked().and_then(|lock| lock.image(&needed.name)).cloned();
+            images.push((needed.name, locked));
+            continue;
+        };
         let at = Place { file: needed.at.file, line: needed.at.line, column: needed.at.column };
         let asked = Asked { reference: Reference::parse(&reference)?, or_image: false, place: Some(at) };
         templates.push((needed.name, climb(asked, &above, context)?));
     }
     if let Some(dockerfile) = package.dockerfile.as_deref_mut() {
         dockerfile.templates = templates;
+        dockerfile.images = images;
     }
     Ok(())
 }

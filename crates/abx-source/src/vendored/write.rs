@@ -13,6 +13,7 @@ use abx_image::{Digest, Image, ImageStore};
 
 use super::manifest::{MANIFEST, Manifest};
 use super::{Vendored, VendoredError};
+use crate::dockerfile::reach;
 use crate::{Lineage, Package, PackageRoot, digest};
 
 /// What goes into the file.
@@ -92,7 +93,11 @@ fn package_files(archive: &mut Writer<impl Write>, folder: &str, package: &Packa
             let copies = package.spec.build.copy.iter().map(|copy| copy.value.src.as_path());
             let people = for_people(root)?;
             let parts = copies.chain(people.iter().map(PathBuf::as_path));
-            for file in digest::files(root, parts)? {
+            let mut files = digest::files(root, parts)?;
+            if let Some(dockerfile) = package.dockerfile.as_deref() {
+                files.append(&mut reach::files(root, dockerfile)?);
+            }
+            for file in files {
                 let full = root.join(&file);
                 let metadata = full.symlink_metadata()?;
                 if metadata.is_symlink() {

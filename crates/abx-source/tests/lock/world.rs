@@ -99,7 +99,7 @@ impl World {
     pub(crate) async fn lock(&self, base: LockedBase) -> Lock {
         let (lineage, context) = self.resolve("./mine").await.expect("resolved");
         let templates = describe(&lineage, ".", &context).expect("described");
-        let lock = Lock { templates, base: Some(base) };
+        let lock = Lock { templates, base: Some(base), images: Vec::new() };
         fs::write(self.dir.path().join("mine/template.lock"), lock.to_string()).expect("write");
         lock
     }

@@ -233,3 +233,18 @@ fn a_build_that_is_the_same_twice_says_so_and_one_that_is_not_says_where() {
     assert!(stderr.contains("/d/now: other content") && !stderr.contains("    /d/x:"), "{stderr}");
     assert!(stderr.contains("RUN mkdir /d"), "{stderr}");
 }
+
+#[test]
+fn a_lock_holds_every_image_that_a_dockerfile_takes_from() {
+    let Some(abx) = with_debian() else { return };
+    let text = "FROM debian:bookworm AS other\nFROM debian:bookworm-slim\nCOPY --from=other /etc/debian_version /v\n";
+    abx.write("held/Dockerfile", text);
+    abx.run(&["template", "lock", "./held"]).success();
+    let lock = std::fs::read_to_string(abx.folder().join("held/template.lock")).expect("a lock");
+    let image = lock.split("[[image]]").nth(1).expect("another image");
+    assert!(image.contains("\"debian:bookworm\"") && lock.contains("\"debian:bookworm-slim\""), "{lock}");
+    abx.run(&["template", "validate", "./held", "--frozen"]).success();
+    abx.write("held/Dockerfile", text.replace("debian:bookworm AS", "debian:trixie AS"));
+    let stderr = abx.run(&["template", "validate", "./held", "--frozen"]).failure(1, "E2008");
+    assert!(stderr.contains("`debian:trixie`"), "{stderr}");
+}

@@ -86,11 +86,17 @@ pub async fn lock(
     }
     verify(context, reference, before.as_ref(), (&lineage, &source), options, progress).await?;
     warn_of_paths(&lineage, progress);
-    let base = match kept(context, &lineage, options, progress).await? {
-        Some(kept) => Some(kept),
-        None => base(context, &lineage, request.update, options, progress).await?,
+    let locking = Locking { context, is_update: request.update, options, progress };
+    let base = match &lineage.base {
+        BaseImage::Image { name, .. } => Some(locking.image(name, lineage.locked.as_ref()).await?),
+        _ => None,
     };
-    let lock = Lock { templates: describe(&lineage, &place.top, &source)?, base };
+    let mut images = Vec::new();
+    for name in lineage.images() {
+        let locked = source.lock.as_ref().and_then(|found| found.lock.image(&name));
+        images.push(locking.image(&name, locked).await?);
+    }
+    let lock = Lock { templates: describe(&lineage, &place.top, &source)?, base, images };
     let changes = changes(before.as_ref().map(|before| &before.lock), &lock);
     let is_same = before.is_some_and(|before| before.lock == lock);
     let written = !is_same && !request.dry_run && !options.frozen;
@@ -152,38 +158,37 @@ fn is_ours(path: &Path, context: &Context) -> bool {
     home.is_ok_and(|home| path.starts_with(home))
 }
 
-/// What the image at the bottom is locked to, while that is to be had.
-async fn kept(
-    context: &Context,
-    lineage: &Lineage,
-    options: &FetchOptions,
-    progress: &dyn Progress,
-) -> Result<Option<LockedBase>, Error> {
-    let Some(locked) = &lineage.locked else { return Ok(None) };
-    // Under `frozen` that was looked at; offline nobody can say that there is something newer.
-    if options.frozen || options.offline {
-        return Ok(Some(locked.clone()));
-    }
-    let drift = crate::base_image::drift(context, &context.store(), locked, options, progress).await?;
-    Ok(drift.is_none().then(|| locked.clone()))
+/// How images are locked.
+struct Locking<'a> {
+    context: &'a Context,
+    is_update: bool,
+    options: &'a FetchOptions,
+    progress: &'a dyn Progress,
 }
 
-/// What the image at the bottom is: that of the store, unless it is to be asked for anew.
-async fn base(
-    context: &Context,
-    lineage: &Lineage,
-    is_update: bool,
-    options: &FetchOptions,
-    progress: &dyn Progress,
-) -> Result<Option<LockedBase>, Error> {
-    let BaseImage::Image { name, .. } = &lineage.base else { return Ok(None) };
-    let known = match (is_update || options.no_cache) && !options.offline {
-        true => None,
-        false => crate::base_image::known_state(context, &context.store(), name)?,
-    };
-    match known {
-        Some(known) => Ok(Some(known)),
-        None => crate::base_image::current(context, name, options, progress).await.map(Some),
+impl Locking<'_> {
+    /// What an image is: as it is locked while that is to be had, else that of the store, unless it is to be asked for
+    /// anew.
+    async fn image(&self, name: &str, locked: Option<&LockedBase>) -> Result<LockedBase, Error> {
+        let (context, options, progress) = (self.context, self.options, self.progress);
+        if let Some(locked) = locked {
+            // Under `frozen` that was looked at; offline nobody can say that there is something newer.
+            let is_kept = options.frozen || options.offline || {
+                let store = context.store();
+                crate::base_image::drift(context, &store, locked, options, progress).await?.is_none()
+            };
+            if is_kept {
+                return Ok(locked.clone());
+            }
+        }
+        let known = match (self.is_update || options.no_cache) && !options.offline {
+            true => None,
+            false => crate::base_image::known_state(context, &context.store(), name)?,
+        };
+        match known {
+            Some(known) => Ok(known),
+            None => crate::base_image::current(context, name, options, progress).await,
+        }
     }
 }
 
@@ -205,9 +210,8 @@ fn changes(before: Option<&Lock>, after: &Lock) -> Vec<Change> {
         let templates = lock.into_iter().flat_map(|lock| &lock.templates);
         let mut entries: Vec<(String, String)> =
             templates.map(|template| (template.reference.clone(), came_to(template))).collect();
-        if let Some(base) = lock.and_then(|lock| lock.base.as_ref()) {
-            entries.push((base.image().to_owned(), base.shown()));
-        }
+        let images = lock.into_iter().flat_map(|lock| lock.base.iter().chain(&lock.images));
+        entries.extend(images.map(|image| (image.image().to_owned(), image.shown())));
         entries
     };
     let (before, after) = (entries(before), entries(Some(after)));

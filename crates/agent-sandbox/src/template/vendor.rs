@@ -85,5 +85,7 @@ fn lock(
         BaseImage::Image { name, .. } => crate::base_image::known_state(context, &context.store(), name)?,
         BaseImage::Stored { .. } | BaseImage::Vendored { .. } | BaseImage::Scratch => None,
     };
-    Ok(Some(Lock { templates: describe(lineage, top, source)?, base }.to_string()))
+    let known = |name: &String| crate::base_image::known_state(context, &context.store(), name).transpose();
+    let images = lineage.images().iter().filter_map(known).collect::<Result<_, _>>()?;
+    Ok(Some(Lock { templates: describe(lineage, top, source)?, base, images }.to_string()))
 }

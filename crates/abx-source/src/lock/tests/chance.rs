@@ -42,7 +42,7 @@ impl Dice {
                 Some(LockedBase::Archive(LockedArchive { image, packages, ..archive(&[]) }))
             }
         };
-        Lock { templates, base }
+        Lock { templates, base, images: Vec::new() }
     }
 
     fn template(&mut self) -> LockedTemplate {

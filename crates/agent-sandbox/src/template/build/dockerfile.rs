@@ -93,7 +93,9 @@ impl Ground<'_> {
             // Those of templates are there.
             if let Entry::Vacant(place) = bases.entry(needed.name) {
                 let (context, options, progress) = (self.context, self.options, self.progress);
-                let found = crate::base_image::named(context, &store, place.key(), options, progress).await?;
+                let known = dockerfile.images.iter().find(|(name, _)| name == place.key());
+                let image = (place.key().as_str(), known.and_then(|(_, locked)| locked.as_ref()));
+                let found = crate::base_image::image(context, &store, image, options, progress).await?;
                 place.insert(found);
             }
         }
