@@ -1,7 +1,7 @@
 //! The list of chores.
 
 use crate::failure::Failure;
-use crate::{bench, ci, full, kill_rounds, test, tidy, tool};
+use crate::{bench, ci, full, fuzz, kill_rounds, test, tidy, tool};
 
 const USAGE: &str = "\
 Usage: cargo xtask CHORE
@@ -10,6 +10,7 @@ Usage: cargo xtask CHORE
   ci                       formatting, lints, tidy, test: what every change must pass
   tidy                     the rules of the project that a program can check
   bench [ROW…] [OPTIONS]   ours beside the programs that are installed; --help lists rows and options
+  fuzz [TARGET…] [OPTIONS] any bytes for the readers of foreign text; --help lists targets and options
   kill-rounds N [SEED]     kill our processes at random, N times, and look for what is left behind
   full                     everything slow; writes benches/results/full.md
 ";
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         ("ci", []) => ci::run(),
         ("tidy", []) => tidy::run(),
         ("bench", rest) => bench::run(rest),
+        ("fuzz", rest) => fuzz::run(rest),
         ("kill-rounds", rest) => kill_rounds::run(rest),
         ("full", []) => full::run(),
         (bench::LAB, rest) => bench::inside_lab(rest),

@@ -28,6 +28,10 @@ fn printed(reference: &Reference) {
 fn image(text: &str) {
     let Ok(name) = RegistryName::parse(text) else { return };
     let printed = name.to_string();
-    let again = RegistryName::parse(&printed);
-    assert_eq!(again.as_ref().ok(), Some(&name), "{printed:?} means something else");
+    let again = RegistryName::parse(&printed).unwrap_or_else(|error| panic!("{printed:?}: {error}"));
+    // A digest outranks a tag, and is printed without it.
+    assert_eq!((again.registry(), again.repository()), (name.registry(), name.repository()), "{printed:?}");
+    assert_eq!((again.digest(), again.to_string()), (name.digest(), printed));
+    let familiar = RegistryName::parse(&name.familiar()).map(|again| again.familiar());
+    assert_eq!(familiar.ok(), Some(name.familiar()), "it is not shown as it can be written");
 }

@@ -33,10 +33,13 @@ impl RegistryName {
         let (registry, repository) = match path.split_once('/') {
             Some((host, repository)) if is_host(host) => (host, repository.to_owned()),
             Some(_) => (HUB, path.to_owned()),
-            None => (HUB, format!("library/{path}")),
+            None => (HUB, path.to_owned()),
         };
         let registry =
             if matches!(registry, "index.docker.io" | "registry-1.docker.io") { HUB } else { registry };
+        // Docker Hub has its own images in a place of their own, whether or not it is named.
+        let is_hub_s_own = registry == HUB && !repository.contains('/');
+        let repository = if is_hub_s_own { format!("library/{repository}") } else { repository };
         if !valid_host(registry) {
             return Err(fault("its registry is no host name"));
         }
@@ -165,7 +168,7 @@ mod tests {
             ("debian", "docker.io/library/debian:latest"),
             ("debian:bookworm-slim", "docker.io/library/debian:bookworm-slim"),
             ("ns/image", "docker.io/ns/image:latest"),
-            ("docker.io/debian:12", "docker.io/debian:12"),
+            ("docker.io/debian:12", "docker.io/library/debian:12"),
             ("localhost/image", "localhost/image:latest"),
             ("127.0.0.1:5000/image:1", "127.0.0.1:5000/image:1"),
             ("[::1]:5000/a/b", "[::1]:5000/a/b:latest"),
