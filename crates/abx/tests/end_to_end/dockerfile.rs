@@ -115,7 +115,9 @@ fn what_the_dockerfile_says_is_how_sandboxes_run() {
     assert_eq!(sandbox.sh("cat /on-top; id -un; pwd"), "root\nwww\nuser\n/app\n");
     let info = sandbox.info();
     assert_eq!((&info["ports"][0]["guest"], &info["ports"][1]), (&7000.into(), &serde_json::Value::Null));
-    wait_until("its own command", || (sandbox.sh("ls /tmp/own 2>/dev/null || true") != "").then_some(()));
+    wait_until("its own command", || {
+        (!sandbox.sh("ls /tmp/own 2>/dev/null || true").is_empty()).then_some(())
+    });
 }
 
 #[test]
