@@ -22,6 +22,9 @@
 //!     renewed/<key>                  the layer `--no-cache` made last in place of the one with this key
 //!     cache/{apt,pip,uv,npm,debs}/   downloads kept between builds, never in an image
 //!     cache/own/<template>/          the same for steps of templates we do not vouch for
+//!     cache/own/<template>/mounts/   what `RUN --mount=type=cache` of its Dockerfile keeps
+//!     cache/urls/<digest>/           what `ADD` of an address has yielded
+//!     cache/copied/<digest>          which files a `COPY --from` has copied
 //!     disks/<MB>-v<n>/               formatted, empty disks to take for new sandboxes
 //!     tools/                         helper programs by digest (the guest daemon, uv)
 //!     staging/                       half-made entries; each is locked by its maker
