@@ -174,7 +174,9 @@ async fn pinned_image(
     source: &SourceContext,
     settings: &GithubSettings,
 ) -> Result<LockedBase, Error> {
-    let now = abx_source::registry::pin_image(image, source, settings).await?;
+    // What it stands for whatever the lock says.
+    let source = SourceContext { lock: None, ..source.clone() };
+    let now = abx_source::registry::pin_image(image, &source, settings).await?;
     let digest = now.digest.unwrap_or_default();
     Ok(LockedBase::Registry { image: locked.image().to_owned(), digest })
 }
