@@ -224,7 +224,7 @@ impl Fault for BuildError {
 impl Failure {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Status(127) => "a program was not found: install it with apt_install, or correct its name",
+            Self::Status(127) => "a program was not found: install it in a step before, or correct its name",
             Self::Timeout(_) => "finished steps are kept; the step starts again with the next run",
             Self::Memory(_) => "the step needs more memory than builds may use",
             Self::DiskFull => "free some space, or move the store with ABX_HOME; finished steps are kept",

@@ -1,6 +1,7 @@
 //! Stages at the same time, each as soon as those it waits for are done.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::project::Project;
@@ -37,7 +38,7 @@ pub(super) fn build(project: &Project<'_>) -> Result<(), BuildError> {
     let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
     match board.failed {
         Some(error) => Err(error),
-        // A thread that panicked leaves stages behind.
+        // Stages that wait for each other; the graph has none.
         None if board.done.len() < stages.len() => Err(BuildError::Defect),
         None => Ok(()),
     }
@@ -45,7 +46,9 @@ pub(super) fn build(project: &Project<'_>) -> Result<(), BuildError> {
 
 fn work(project: &Project<'_>, board: &Mutex<Board>, changed: &Condvar) {
     while let Some(number) = next(project, board, changed) {
-        let built = stage::build(project, number);
+        // Whoever waits for this stage must hear of its end, whatever that was.
+        let built = catch_unwind(AssertUnwindSafe(|| stage::build(project, number)));
+        let built = built.unwrap_or(Err(BuildError::Defect));
         let mut board = lock(board);
         board.at_work -= 1;
         match built {
