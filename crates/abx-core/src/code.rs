@@ -94,7 +94,9 @@ impl Code {
     /// What to do where something could not be written below the state folder, and this is its code.
     pub fn home_hints(self) -> Vec<String> {
         match self {
-            Self::FilePermission => vec!["run as root (sudo), or set ABX_HOME to a folder you may write".into()],
+            Self::FilePermission => {
+                vec!["run as root (sudo), or set ABX_HOME to a folder you may write".into()]
+            }
             Self::FileSize => vec!["free some space, or set ABX_HOME to a larger disk".into()],
             _ => Vec::new(),
         }

@@ -77,7 +77,13 @@ pub fn spawn_step(
     let (mut ours, theirs) = UnixStream::pair().map_err(system("make a socket"))?;
     let mut command = Command::new(exe);
     // Tokens of the caller's are no business of a process so near to the step.
-    command.env_clear().arg0(NAME).arg(HELPER).stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
+    command
+        .env_clear()
+        .arg0(NAME)
+        .arg(HELPER)
+        .stdin(streams.stdin)
+        .stdout(streams.stdout)
+        .stderr(streams.stderr);
     let theirs_number = theirs.as_raw_fd();
     // SAFETY: the closure makes two system calls and touches no memory.
     unsafe { command.pre_exec(move || hand_down(theirs_number)) };

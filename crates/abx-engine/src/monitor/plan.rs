@@ -8,7 +8,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use abx_isolate::{Extras, Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper};
+use abx_isolate::{
+    Extras, Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper,
+};
 use abx_protocol::boot::{self, BootConfig, MetricLimits, StartupCommand};
 use rustix::fs::{MemfdFlags, memfd_create};
 
