@@ -153,8 +153,7 @@ fn complete(
     for source in &mut sources {
         files::digest(&mut source.items)?;
     }
-    let words = files.sources.len() + files.inline.len();
-    manner.check(&stage.view(), words, sources.len())?;
+    manner.check(&stage.view(), sources.len())?;
     Ok(sources)
 }
 
@@ -206,12 +205,11 @@ impl Manner {
         Ok(Self { dest: stage.absolute(&files.dest.text), owner, mode, parents })
     }
 
-    /// Several files, of several words or of a pattern, need a directory to go to.
-    fn check(&self, view: &View, words: usize, files: usize) -> Result<(), Refusal> {
+    /// Several files need a directory to go to: docker would leave the last one in the place of all.
+    fn check(&self, view: &View, files: usize) -> Result<(), Refusal> {
         let is_directory = self.dest.ends_with('/')
             || view.open(&self.dest).ok().flatten().is_some_and(|(found, _)| found.metadata.is_dir());
-        let is_plain = words > 1 && !self.dest.ends_with('/');
-        if is_plain || (files > 1 && !is_directory) { Err(Refusal::SeveralFiles) } else { Ok(()) }
+        if files > 1 && !is_directory { Err(Refusal::SeveralFiles) } else { Ok(()) }
     }
 
     fn hash(&self, hasher: Hasher) -> Hasher {

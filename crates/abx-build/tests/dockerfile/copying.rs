@@ -28,12 +28,13 @@ fn where_files_go() {
     world.file("a", "a").file("b", "b").file("d/x", "x").file("d/s/y", "y");
     std::fs::set_permissions(world.path("d"), std::fs::Permissions::from_mode(0o700)).expect("chmod");
     std::fs::set_permissions(world.path("d/s"), std::fs::Permissions::from_mode(0o750)).expect("chmod");
-    let rows: [(&str, &[&str]); 9] = [
+    let rows: [(&str, &[&str]); 10] = [
         ("COPY a /n", &["644 0:0 n = a"]),
         ("COPY a /n/", &["755 0:0 n/", "644 0:0 n/a = a"]),
         ("COPY a /n/m", &["755 0:0 n/", "644 0:0 n/m = a"]),
         ("COPY a /root", &["755 0:0 root/", "644 0:0 root/a = a"]),
         ("COPY a b /n/", &["755 0:0 n/", "644 0:0 n/a = a", "644 0:0 n/b = b"]),
+        ("COPY a b /root", &["755 0:0 root/", "644 0:0 root/a = a", "644 0:0 root/b = b"]),
         // The content of a directory, which itself is made with the usual mode.
         ("COPY d /n", &["755 0:0 n/", "750 0:0 n/s/", "644 0:0 n/s/y = y", "644 0:0 n/x = x"]),
         ("WORKDIR /w\nCOPY d/s .", &["755 0:0 w/", "644 0:0 w/y = y"]),
@@ -58,6 +59,7 @@ fn what_cannot_be_copied_is_refused() {
         ("COPY missing /", "there is no `missing` in the build context"),
         ("COPY out /", "there is no `out` in the build context"),
         ("COPY secret /", "`secret` is left out of the build context by the ignore file"),
+        ("COPY [ad] /n", "several files need a destination that ends with `/`"),
         ("COPY a d /n", "several files need a destination that ends with `/`"),
         ("COPY --from=tools /nope /", "there is no `/nope` in the image `tools`"),
         ("COPY a /etc/passwd/x", "`/etc/passwd` cannot be a destination: it is below a file"),
