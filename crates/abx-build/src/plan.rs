@@ -10,6 +10,7 @@ use abx_spec::{At, Effective, Place, Spec};
 use crate::env::{self, Env};
 use crate::key::Hasher;
 use crate::member::Member;
+use crate::passwd::is_user_name;
 use crate::step::{Action, Step};
 
 /// Where an image keeps what belongs to its templates: `<this>/<nn>-<template>/commands.py` and the like.
@@ -228,7 +229,8 @@ impl<'a> Planner<'a> {
     }
 
     fn finish(&mut self, depth: usize, member: &Member, inherited: &Env) {
-        if self.user != "root" {
+        // A user that is a number has no home directory of that name.
+        if self.user != "root" && is_user_name(&self.user) {
             let own = format!("/home/{}/.local/bin", self.user);
             let path = env::get(&self.env, "PATH").unwrap_or_default();
             if !path.split(':').any(|part| part == own) {
