@@ -5,6 +5,7 @@
 //! it is.
 
 mod build;
+mod keep;
 mod options;
 mod run;
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::build::{self, Programs};
+use super::keep;
 use crate::failure::Failure;
 use crate::{tool, workspace};
 
@@ -70,14 +71,18 @@ pub(crate) fn target(programs: &Programs, target: &str, seconds: u32) -> Result<
     Ok(None)
 }
 
-/// Adds to the kept corpus what reaches branches that nothing there does, as few inputs as will do.
+/// Adds to the kept corpus the inputs that reach most of what nothing there does.
 pub(crate) fn keep(programs: &Programs, target: &str) -> Result<(), Failure> {
     let [found, _] = folders(target)?;
+    let folder = build::target().join(target).join("tmp");
+    let (merged, control) = (folder.join("merged"), folder.join("control"));
+    fs::create_dir_all(&merged).map_err(Failure::file(&merged))?;
     let mut command = command(programs, target);
-    // By branches alone: how often each was taken would make thousands of it.
-    command.args(["-set_cover_merge=1", "-use_counters=0", LONGEST, SECONDS, MEGABYTES]);
-    tool::output(command.args([&kept(target), &found]))?;
-    Ok(())
+    // By branches alone: how often each was taken, and what was compared, tells too many apart.
+    command.args(["-merge=1", "-use_counters=0", "-use_cmp=0", LONGEST, SECONDS, MEGABYTES]);
+    command.arg(format!("-merge_control_file={}", control.display()));
+    tool::output(command.args([&merged, &kept(target), &found]))?;
+    keep::best(&control, &kept(target))
 }
 
 /// The program, with a folder of its own for what it unpacks.
