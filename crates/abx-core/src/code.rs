@@ -60,7 +60,8 @@ codes! {
     FileNotFound = "E4001", 4, "file not found";
     FilePermission = "E4002", 1, "no permission for the file";
     FileSize = "E4003", 6, "file too large or no space";
-    Network = "E5000", 1, "network failure or GitHub's primary rate limit";
+    Network = "E5000", 1, "network failure";
+    RateLimit = "E5000", 6, "primary rate limit";
     Unreachable = "E5001", 5, "cannot connect, or timed out";
     GithubForbidden = "E5002", 3, "GitHub forbids";
     GithubSecondary = "E5003", 6, "GitHub's secondary rate limit";
@@ -114,11 +115,12 @@ mod tests {
     use super::Code;
 
     #[test]
-    fn numbers_are_unique_and_ascending() {
+    fn numbers_ascend_and_one_has_two_meanings() {
         let numbers: Vec<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
-        let mut sorted = numbers.clone();
-        sorted.sort_unstable();
-        sorted.dedup();
-        assert_eq!(numbers, sorted);
+        assert!(numbers.is_sorted());
+        let twice: Vec<_> =
+            numbers.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        // A network that fails, and a limit that is used up: two statuses.
+        assert_eq!(twice, ["E5000"]);
     }
 }

@@ -188,7 +188,8 @@ impl Fault for ImageError {
             Self::MalformedId { .. } | Self::NoLayer { .. } => Code::File,
             Self::Name { .. } | Self::RegistryAddress { .. } => Code::ReferenceInvalid,
             Self::Unreachable { .. } => Code::Unreachable,
-            Self::Transfer { .. } | Self::RateLimit { .. } | Self::Interrupted => Code::Network,
+            Self::RateLimit { .. } => Code::RateLimit,
+            Self::Transfer { .. } | Self::Interrupted => Code::Network,
             Self::NotFound { .. } | Self::NoPlatform { .. } | Self::Manifest { .. } => Code::BaseImage,
             Self::Credentials { .. } => Code::RegistryCredentials,
             Self::Login { .. } | Self::CredentialFile { .. } | Self::CredentialHelper { .. } => {

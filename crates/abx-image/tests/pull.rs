@@ -252,7 +252,7 @@ fn failures_are_told_apart() {
     let missing = context.pull(&format!("{host}/team/none:1")).expect_err("missing");
     assert_eq!(missing.code(), Code::BaseImage);
     for (status, times, code) in
-        [(500, 3, Code::ServerFailed), (403, 1, Code::RegistryLogin), (429, 1, Code::Network)]
+        [(500, 3, Code::ServerFailed), (403, 1, Code::RegistryLogin), (429, 1, Code::RateLimit)]
     {
         context.registry.play("/manifests/1", Trick::Status(status), times);
         let error = context.pull(&context.name()).expect_err("refused");

@@ -101,13 +101,20 @@ impl Context {
 
     /// Keeps what is in the store from being cleaned away until the value is dropped: it is used, or about to be.
     /// `None` where the store cannot be written, and so cannot be cleaned by this user either.
-    pub(crate) async fn use_store(&self) -> Option<Lock> {
+    async fn use_store(&self) -> Option<Lock> {
         let _ = self.home.keep_store_private();
         let path = self.home.in_use_lock();
         match Lock::try_shared(&path) {
             Ok(None) => tokio::task::spawn_blocking(move || Lock::shared(&path).ok()).await.ok().flatten(),
             taken => taken.ok().flatten(),
         }
+    }
+
+    /// [`Context::use_store`] once it is known what to put there: a reference that is wrong, or a user who cannot build,
+    /// leaves no store behind where there was none.
+    pub(crate) async fn make_store(&self) -> Result<Option<Lock>, Error> {
+        abx_isolate::require_root()?;
+        Ok(self.use_store().await)
     }
 
     pub(crate) fn engine(&self) -> abx_engine::create::Engine {

@@ -41,8 +41,9 @@ pub async fn create(
     progress: &dyn Progress,
 ) -> Result<Sandbox, Error> {
     crate::settle::check(context, request)?;
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let lineage = crate::template::lineage(context, &request.reference, &request.fetch, progress).await?;
+    let _made = context.make_store().await?;
     let built = crate::template::build_lineage(context, &lineage, &request.fetch, progress).await?;
     let settings = crate::settle::settle(context, &built.built, request)?;
     let record = abx_engine::create::create(&context.engine(), &settings).await?;

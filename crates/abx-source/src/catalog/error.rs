@@ -83,11 +83,10 @@ impl Fault for CatalogError {
             Self::Client(error) => error.code(),
             Self::TooLarge { .. } => Code::FileSize,
             Self::Invalid(invalid) => invalid.code(),
-            Self::NotThere { .. }
-            | Self::Limit { .. }
-            | Self::Refused { .. }
-            | Self::Transfer { .. }
-            | Self::Redirect { .. } => Code::Network,
+            Self::Limit { .. } => Code::RateLimit,
+            Self::NotThere { .. } | Self::Refused { .. } | Self::Transfer { .. } | Self::Redirect { .. } => {
+                Code::Network
+            }
             Self::Server { .. } | Self::Senseless { .. } => Code::ServerFailed,
             Self::Unreachable { .. } | Self::TooSlow { .. } => Code::Unreachable,
             Self::Offline { .. } => Code::Offline,

@@ -101,7 +101,8 @@ impl Fault for GithubError {
             Self::Client(error) => error.code(),
             Self::TokenRefused { .. } | Self::TokenWanted { .. } | Self::TokenMalformed => Code::GithubToken,
             Self::Forbidden { .. } => Code::GithubForbidden,
-            Self::PrimaryLimit { .. } | Self::Transfer { .. } | Self::Redirects { .. } => Code::Network,
+            Self::PrimaryLimit { .. } => Code::RateLimit,
+            Self::Transfer { .. } | Self::Redirects { .. } => Code::Network,
             Self::SecondaryLimit { .. } => Code::GithubSecondary,
             Self::NoRepository { .. } | Self::NoRef { .. } | Self::EmptyRepository { .. } => {
                 Code::TemplateNotFound

@@ -76,7 +76,7 @@ fn failures_have_their_status_and_say_what_to_do() {
         (Trick::Refuse(403, vec![], ""), 3, "E5002", "GITHUB_TOKEN"),
         (
             Trick::Refuse(403, vec![("x-ratelimit-remaining", "0".into())], ""),
-            1,
+            6,
             "E5000",
             "5000 requests an hour",
         ),

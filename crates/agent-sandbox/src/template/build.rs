@@ -68,7 +68,7 @@ pub async fn build(
     // Before the long work, not after it.
     request.name.as_ref().map(|name| abx_source::check_local_name(name, tag)).transpose()?;
     request.platform.as_deref().map(check_platform).transpose()?;
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let mut context = context.clone();
     context.dockerfile = DockerfileOptions {
         name: request.name.clone(),
@@ -77,6 +77,7 @@ pub async fn build(
     };
     let lineage = super::lineage(&context, &request.reference, options, progress).await?;
     warn_of_unused(&lineage, request, progress);
+    let _made = context.make_store().await?;
     let how = How { secrets: &request.secrets, is_anew: options.no_cache };
     let mut made = build_with(&context, &lineage, how, options, progress).await?;
     if request.verify {

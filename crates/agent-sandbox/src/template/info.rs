@@ -87,7 +87,7 @@ pub async fn info(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Info, Error> {
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let resolved = super::resolve(context, reference, options, progress).await?;
     // Just now it was found out what there is.
     let options = &FetchOptions { no_cache: false, ..options.clone() };

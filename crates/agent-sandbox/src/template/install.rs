@@ -45,13 +45,14 @@ pub async fn install(
     if let Reference::Registry(_) = parsed {
         return pulled(&context, reference, name, options, progress).await;
     }
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     if index.refresh
         && let Reference::Name(_) = parsed
     {
         index.catalog(&context, &context.source(), progress).await.map_err(SourceError::from)?;
     }
     let lineage = super::lineage(&context, reference, options, progress).await?;
+    let _made = context.make_store().await?;
     let BuiltLineage { built, lineage } = super::build_lineage(&context, &lineage, options, progress).await?;
     let from = super::resolve(&context, reference, options, progress).await?.canonical;
     let metadata = &built.effective.metadata;

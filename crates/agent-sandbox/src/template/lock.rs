@@ -59,7 +59,7 @@ pub async fn lock(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Locked, Error> {
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let reference = &request.reference;
     let parsed = Reference::parse(reference).map_err(SourceError::from)?;
     let mut settings = crate::github::settings(context, options);

@@ -38,7 +38,7 @@ pub async fn outdated(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<Outdated>, Error> {
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let mut settings = crate::github::settings(context, options);
     settings.cache_ttl = Duration::ZERO;
     let source = crate::lock::hold(context, reference, &settings, progress).await?;

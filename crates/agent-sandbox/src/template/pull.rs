@@ -34,12 +34,11 @@ pub async fn pull(
 ) -> Result<PulledTemplate, Error> {
     name.map(|name| abx_source::check_local_name(name, "latest")).transpose()?;
     abx_isolate::require_root()?;
-    let _in_use = context.use_store().await;
-    // A store whose mode cannot be changed cannot be written to either.
-    let _ = context.home.keep_store_private();
+    let _in_use = context.look_at_store().await;
     let parsed = Reference::parse(reference).map_err(SourceError::from)?;
     let source = super::fetch(context, reference, options, progress).await?;
     let lineage = abx_source::resolve(reference, &source)?;
+    let _made = context.make_store().await?;
     let store = context.store();
     let image = crate::base_image::base_image(context, &store, &lineage, options, progress).await?;
     let resolved = super::resolve(context, reference, options, progress).await?;

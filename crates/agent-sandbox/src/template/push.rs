@@ -46,7 +46,7 @@ pub async fn push(
     if !matches!(reference, Reference::Name(_)) {
         return Err(Error::NoLocalTemplate { name: local.to_owned(), tag: tag.to_owned() });
     }
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let options = FetchOptions::default();
     let lineage = super::lineage(context, name, &options, progress).await?;
     let BuiltLineage { built, lineage } = super::build_lineage(context, &lineage, &options, progress).await?;

@@ -34,8 +34,9 @@ pub async fn vendor(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<VendoredFile, Error> {
-    let _in_use = context.use_store().await;
+    let _in_use = context.look_at_store().await;
     let (lineage, source) = super::lineage_and_source(context, reference, options, progress).await?;
+    let _made = context.make_store().await?;
     let BuiltLineage { built, lineage: as_built } =
         super::build_lineage(context, &lineage, options, progress).await?;
     let (name, version) = named(&lineage, reference);
