@@ -60,3 +60,28 @@ pub struct Snippet {
     /// What to say beside the caret; may be empty.
     pub label: String,
 }
+
+impl Snippet {
+    /// The place of a span of bytes, which a parser gave, in `text`. It ends with its line.
+    pub fn of_span(file: &str, text: &str, span: std::ops::Range<usize>) -> Self {
+        let mut start = span.start.min(text.len());
+        while !text.is_char_boundary(start) {
+            start -= 1;
+        }
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let source = text[line_start..].lines().next().unwrap_or_default();
+        // The end of a line may be two letters that are not shown.
+        let column = text[line_start..start].chars().count().min(source.chars().count());
+        let rest = source.chars().count() - column;
+        let marked = text.get(start..span.end.min(text.len())).map_or(1, |marked| marked.chars().count());
+        Self {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: column + 1,
+            length: marked.min(rest).max(1),
+            source: source.to_owned(),
+            label: String::new(),
+        }
+    }
+}

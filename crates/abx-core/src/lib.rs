@@ -5,6 +5,7 @@
 //! - [`code`]: the stable error codes and what each means,
 //! - [`fault`]: what an error must answer (code, place, advice) so that every edge renders it alike,
 //! - [`progress`]: progress as data,
+//! - [`invalid`]: all that is wrong with one file,
 //! - [`home`]: where things lie on disk,
 //! - [`host`]: the host's mirrors, proxies and certificates as values,
 //! - [`fs`]: atomic writes, locks and staging directories,
@@ -17,11 +18,13 @@ pub mod fault;
 pub mod fs;
 pub mod home;
 pub mod host;
+pub mod invalid;
 pub mod progress;
 pub mod secret;
 
 pub use code::Code;
 pub use fault::{Fault, Snippet};
 pub use home::Home;
+pub use invalid::Invalid;
 pub use progress::{Event, Progress, Silent};
 pub use secret::{Secret, without_credentials};

@@ -57,50 +57,5 @@ impl Fault for Diagnostic {
     }
 }
 
-/// A file that means nothing: every fault found in it, in the order of its lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
-    first: Box<Diagnostic>,
-    rest: Vec<Diagnostic>,
-}
-
-impl Invalid {
-    /// `None` where there is no fault.
-    pub fn new(mut faults: Vec<Diagnostic>) -> Option<Self> {
-        faults.sort_by_key(|fault| (fault.snippet.line, fault.snippet.column));
-        let mut faults = faults.into_iter();
-        let first = Box::new(faults.next()?);
-        Some(Self { first, rest: faults.collect() })
-    }
-
-    /// Every fault, in the order of the file's lines; there is at least one.
-    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        std::iter::once(&*self.first).chain(&self.rest)
-    }
-}
-
-impl std::fmt::Display for Invalid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.first.fmt(f)
-    }
-}
-
-impl std::error::Error for Invalid {}
-
-impl Fault for Invalid {
-    fn code(&self) -> Code {
-        Code::SpecInvalid
-    }
-
-    fn hints(&self) -> Vec<String> {
-        self.first.hints()
-    }
-
-    fn snippets(&self) -> Vec<Snippet> {
-        self.first.snippets()
-    }
-
-    fn others(&self) -> Vec<&dyn Fault> {
-        self.rest.iter().map(|fault| fault as &dyn Fault).collect()
-    }
-}
+/// A file that means nothing: every fault found in it.
+pub type Invalid = abx_core::Invalid<Diagnostic>;

@@ -66,7 +66,7 @@ impl Lock {
     pub fn parse(text: &str, file: &str) -> Result<Self, LockError> {
         let malformed = |wrong: Wrong| LockError::Malformed {
             message: format!("{file} is malformed: {}", one_line(&wrong.message)),
-            place: Box::new(place(text, file, wrong.span)),
+            place: Box::new(Snippet::of_span(file, text, wrong.span)),
         };
         let head: Head = toml::from_str(text).map_err(|error| malformed(error.into()))?;
         match *head.version.get_ref() {
@@ -215,27 +215,4 @@ fn digest(text: &Spanned<String>) -> Checked<String> {
 
 fn is_hex(text: &str, length: usize) -> bool {
     text.len() == length && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Line and column of a span.
-fn place(text: &str, file: &str, span: Range<usize>) -> Snippet {
-    let mut start = span.start.min(text.len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    let before = &text[..start];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let source = text[line_start..].lines().next().unwrap_or_default();
-    // The end of a line may be two letters that are not shown.
-    let column = text[line_start..start].chars().count().min(source.chars().count());
-    let rest = source.chars().count().saturating_sub(column);
-    let marked = text.get(start..span.end.min(text.len())).map_or(1, |marked| marked.chars().count());
-    Snippet {
-        file: file.to_owned(),
-        line: before.matches('\n').count() + 1,
-        column: column + 1,
-        length: marked.min(rest).max(1),
-        source: source.to_owned(),
-        label: String::new(),
-    }
 }

@@ -69,23 +69,8 @@ impl SettingsError {
 
 /// The line at `offset` of a text. What is said of a secret there is not shown.
 pub(crate) fn snippet(file: &Path, text: &str, span: std::ops::Range<usize>) -> Box<Snippet> {
-    let mut start = span.start.min(text.len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    let before = &text[..start];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let source = text[line_start..].lines().next().unwrap_or_default();
-    let column = text[line_start..start].chars().count() + 1;
-    let room = source.chars().count().saturating_sub(column - 1).max(1);
-    Box::new(Snippet {
-        file: file.display().to_string(),
-        line: before.matches('\n').count() + 1,
-        column,
-        length: span.len().clamp(1, room),
-        source: harmless(source),
-        label: String::new(),
-    })
+    let place = Snippet::of_span(&file.display().to_string(), text, span);
+    Box::new(Snippet { source: harmless(&place.source), ..place })
 }
 
 /// A line without the secret that stands in it.
