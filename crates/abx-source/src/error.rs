@@ -43,7 +43,7 @@ pub enum SourceError {
     NotKept { name: String, tag: String },
     #[error("the specification kept for `{name}:{tag}` is damaged")]
     KeptDamaged { name: String, tag: String, source: Box<dyn std::error::Error + Send + Sync> },
-    #[error("there is no directory `{display}`")]
+    #[error("there is no {} `{display}`", if crate::local::is_archive_name(display) { "archive" } else { "directory" })]
     NoDirectory { display: String },
     #[error("`{display}` is a file, and a template is a directory with a template.yaml")]
     NotDirectory { display: String },

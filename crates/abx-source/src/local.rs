@@ -185,13 +185,18 @@ fn read_capped(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a path is called as archives are.
+pub(crate) fn is_archive_name(path: &str) -> bool {
+    [".tar.gz", ".tgz", ".zip", ".tar"].iter().any(|end| path.ends_with(end))
+}
+
 fn not_directory(path: &Path, display: &str) -> SourceError {
     let display = display.to_owned();
     let name = path.to_string_lossy();
     if local_archive::form_of(path).is_some() {
         return SourceError::Archive { display, fault: ArchiveFault::Nested };
     }
-    if [".tar.gz", ".tgz", ".zip", ".tar"].iter().any(|end| name.ends_with(end)) {
+    if is_archive_name(&name) {
         SourceError::Archive { display, fault: ArchiveFault::NoArchive }
     } else {
         SourceError::NotDirectory { display }

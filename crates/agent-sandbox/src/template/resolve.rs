@@ -104,7 +104,8 @@ pub async fn resolve(
             _ => {
                 resolved.kind = "local";
                 if let BaseImage::Stored { name, tag, .. } = abx_source::resolve(reference, &source)?.base {
-                    resolved.digest = context.store().lookup(&name, &tag)?.map(|id| id.0);
+                    resolved.digest =
+                        context.store().lookup(&name, &tag)?.map(|id| format!("sha256:{}", id.0));
                     resolved.canonical = format!("{name}:{tag}");
                 }
             }
