@@ -1,9 +1,6 @@
 //! Instructions that change an image's configuration alone.
 
-use std::time::Duration;
-
-use abx_dockerfile::{Action, Check, Command, Healthcheck as Written, Word};
-use abx_image::Healthcheck;
+use abx_dockerfile::{Action, Command, Healthcheck as Written, Word};
 
 use super::history;
 use super::stage::State;
@@ -112,33 +109,11 @@ fn entrypoint(state: &mut State, command: Option<&Command>) -> String {
 }
 
 fn healthcheck(state: &mut State, written: &Written) -> String {
-    let healthcheck = match written {
-        Written::None => Healthcheck { test: vec!["NONE".to_owned()], ..Healthcheck::default() },
-        Written::Check(check) => of_check(check),
-    };
+    let healthcheck = abx_source::dockerfile::said::healthcheck(written);
     let line = history::healthcheck(&healthcheck);
     state.config.healthcheck = Some(healthcheck.clone());
     state.own.healthcheck = Some(healthcheck);
     line
-}
-
-fn of_check(check: &Check) -> Healthcheck {
-    let nanoseconds = |duration: Option<Duration>| {
-        duration.map_or(0, |duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-    };
-    let test = match &check.command {
-        Command::Exec(words) => std::iter::once("CMD".to_owned()).chain(words.iter().cloned()).collect(),
-        // The runtime puts the image's shell in front.
-        Command::Shell(line) => vec!["CMD-SHELL".to_owned(), line.clone()],
-    };
-    Healthcheck {
-        test,
-        interval: nanoseconds(check.interval),
-        timeout: nanoseconds(check.timeout),
-        start_period: nanoseconds(check.start_period),
-        start_interval: nanoseconds(check.start_interval),
-        retries: check.retries.unwrap_or_default().into(),
-    }
 }
 
 fn add(list: &mut Vec<String>, words: &[Word]) {

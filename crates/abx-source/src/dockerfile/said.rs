@@ -1,5 +1,7 @@
 //! What a Dockerfile says of how to run its image.
 
+use std::time::Duration;
+
 use abx_dockerfile::{Action, Command, Globals, Healthcheck, Instruction, Scope};
 use abx_image::Healthcheck as Check;
 
@@ -99,7 +101,7 @@ impl Reading {
                 self.spots.user = spot;
             }
             Action::Healthcheck(check) => {
-                self.said.healthcheck = Some(self.check(check));
+                self.said.healthcheck = Some(healthcheck(check));
                 self.spots.healthcheck = spot;
             }
             Action::Shell(shell) => self.shell.clone_from(shell),
@@ -114,26 +116,27 @@ impl Reading {
             Some(Command::Shell(line)) => self.shell.iter().cloned().chain([line.clone()]).collect(),
         }
     }
+}
 
-    fn check(&self, check: &Healthcheck) -> Check {
-        let Healthcheck::Check(check) = check else {
-            return Check { test: vec!["NONE".to_owned()], ..Check::default() };
-        };
-        let nanoseconds = |time: Option<std::time::Duration>| {
-            time.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or_default()
-        };
-        let test = match &check.command {
-            Command::Exec(argv) => std::iter::once("CMD".to_owned()).chain(argv.iter().cloned()).collect(),
-            Command::Shell(line) => vec!["CMD-SHELL".to_owned(), line.clone()],
-        };
-        Check {
-            test,
-            interval: nanoseconds(check.interval),
-            timeout: nanoseconds(check.timeout),
-            start_period: nanoseconds(check.start_period),
-            start_interval: nanoseconds(check.start_interval),
-            retries: check.retries.unwrap_or_default().into(),
-        }
+/// A `HEALTHCHECK` in the words of an image's configuration.
+pub fn healthcheck(check: &Healthcheck) -> Check {
+    let Healthcheck::Check(check) = check else {
+        return Check { test: vec!["NONE".to_owned()], ..Check::default() };
+    };
+    let nanoseconds =
+        |time: Option<Duration>| time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    let test = match &check.command {
+        Command::Exec(argv) => std::iter::once("CMD".to_owned()).chain(argv.iter().cloned()).collect(),
+        // The runtime puts the image's shell in front.
+        Command::Shell(line) => vec!["CMD-SHELL".to_owned(), line.clone()],
+    };
+    Check {
+        test,
+        interval: nanoseconds(check.interval),
+        timeout: nanoseconds(check.timeout),
+        start_period: nanoseconds(check.start_period),
+        start_interval: nanoseconds(check.start_interval),
+        retries: check.retries.unwrap_or_default().into(),
     }
 }
 
