@@ -23,6 +23,9 @@ pub enum ClientError {
     /// The daemon said no.
     #[error("the sandbox refused {call}: {message}")]
     Refused { call: &'static str, status: u16, message: String },
+    /// Nobody listens on the port inside.
+    #[error("nobody listens on port {port} in the sandbox")]
+    PortClosed { port: u16 },
     /// The program is not in the sandbox.
     #[error("{message}")]
     CommandNotFound { message: String },
@@ -82,7 +85,7 @@ impl ClientError {
 impl Fault for ClientError {
     fn code(&self) -> Code {
         match self {
-            Self::Unreachable { .. } | Self::Gone { .. } => Code::Unreachable,
+            Self::Unreachable { .. } | Self::Gone { .. } | Self::PortClosed { .. } => Code::Unreachable,
             Self::Timeout { .. } => Code::ExecTimeout,
             Self::Refused { .. } | Self::Malformed { .. } => Code::GuestRefused,
             Self::CommandNotFound { .. } | Self::CommandNotExecutable { .. } => Code::Execution,
@@ -98,6 +101,7 @@ impl Fault for ClientError {
             Self::Unreachable { .. } | Self::Gone { .. } => {
                 "`abx list --all` shows whether it ended, and why"
             }
+            Self::PortClosed { .. } => "`abx logs` shows what the startup command says",
             Self::NoSpace { .. } => "remove files inside, or create the sandbox with a larger --disk",
             Self::CommandNotFound { .. } => "the program is looked up in the PATH of the sandbox",
             Self::Refused { status: 401, .. } => "check the user's name and the sandbox's access token",

@@ -5,6 +5,7 @@
 //! - [`client`]: the [`Client`] and its small calls,
 //! - [`process`]: starting a process, its events, its input,
 //! - [`files`]: looking at files, uploads, downloads, whole directories,
+//! - [`tunnel`]: connections to the ports inside,
 //! - [`error`]: what can go wrong,
 //! - `transport`: one connection per call.
 //!
@@ -25,6 +26,7 @@ pub mod files;
 pub mod process;
 pub mod socket;
 mod transport;
+pub mod tunnel;
 
 pub use abx_protocol::filesystem::{EntryInfo, FileType};
 pub use abx_protocol::private::{
@@ -35,4 +37,6 @@ pub use abx_protocol::signal::Exit;
 pub use client::Client;
 pub use error::ClientError;
 pub use files::Download;
+
 pub use process::{ProcessControl, ProcessEvent, ProcessInput, ProcessRequest, ProcessStream};
+pub use tunnel::Tunnel;

@@ -65,7 +65,7 @@ impl Endpoint {
         let stream = connect(&self.socket).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(gone)?;
         // The connection's own error reaches us through the request or the body.
-        tokio::spawn(async move { drop(connection.await) });
+        tokio::spawn(async move { drop(connection.with_upgrades().await) });
         sender.send_request(request).await.map_err(gone)
     }
 

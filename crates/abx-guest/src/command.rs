@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 use abx_protocol::process::PtySize;
 use rustix::io::Errno;
@@ -93,10 +94,24 @@ impl Command<'_> {
         };
         // SAFETY: `Becoming::apply` makes system calls only; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(move || becoming.apply()) };
-        let child = command.spawn().map_err(SpawnError::of_exec)?;
+        let child = spawn_patiently(&mut command).map_err(SpawnError::of_exec)?;
         let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
         Ok(Child { pid, watched: guest.reaper.watch(pid), ends })
     }
+}
+
+/// Starts it, again for a moment where the program's file is open for writing: a file that was just written here
+/// is also held by whichever process was forked at that instant, until it executes its own program.
+fn spawn_patiently(command: &mut std::process::Command) -> io::Result<std::process::Child> {
+    for milliseconds in [1, 2, 4, 8, 16, 32] {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(milliseconds));
+            }
+            result => return result,
+        }
+    }
+    command.spawn()
 }
 
 fn attach_pipes(command: &mut std::process::Command, stdin: bool) -> io::Result<Ends> {

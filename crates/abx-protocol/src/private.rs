@@ -7,6 +7,7 @@
 //! POST exec        ExecRequest                 → ExecResponse
 //! GET  archive?path=…&username=…               → a tar stream of the directory's (or file's) content
 //! PUT  archive?path=…&username=…  tar stream   → ArchiveReport
+//! GET  tunnel?port=…  Upgrade: abx-tunnel      → 101, then the bytes of the port on the sandbox's loopback
 //! ```
 //!
 //! Errors are `{"code": <HTTP status>, "message": "…"}`, as on the E2B routes.
@@ -21,6 +22,10 @@ pub const INFO: &str = "/abx/v1/info";
 pub const STARTUP: &str = "/abx/v1/startup";
 pub const EXEC: &str = "/abx/v1/exec";
 pub const ARCHIVE: &str = "/abx/v1/archive";
+pub const TUNNEL: &str = "/abx/v1/tunnel";
+
+/// The protocol that a request for a [`TUNNEL`] upgrades to: whatever the port speaks.
+pub const UPGRADE: &str = "abx-tunnel";
 
 /// How busy a sandbox is. Calls of this service (but `archive`) and `/health` do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

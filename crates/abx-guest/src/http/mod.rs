@@ -8,6 +8,7 @@ mod router;
 pub(crate) mod rpc;
 mod server;
 pub(crate) mod stream;
+mod tunnel;
 
 pub(crate) use body::Body;
 pub(crate) use error::HttpError;

@@ -12,7 +12,7 @@ use abx_protocol::process::{
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 
-use super::{Body, HttpError, access, rpc, stream};
+use super::{Body, HttpError, access, rpc, stream, tunnel};
 use crate::activity::Busy;
 use crate::files::{archive, compose, download, service as files, upload};
 use crate::guest::Guest;
@@ -73,6 +73,7 @@ async fn used(guest: &Rc<Guest>, request: Request<Incoming>, path: &str, busy: B
         ("POST", "/files/compose") => answer(compose::compose(guest, request).await),
         ("GET", private::ARCHIVE) => answer(archive::send(guest, &request, busy)),
         ("PUT", private::ARCHIVE) => answer(archive::receive(guest, request).await),
+        ("GET", private::TUNNEL) => answer(tunnel::open(request, busy).await),
         ("GET", "/metrics") => metrics::metrics(guest),
         ("GET", "/envs") => environment::envs(guest),
         ("POST", "/init") => answer(environment::init(guest, request).await),

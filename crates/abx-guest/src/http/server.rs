@@ -58,7 +58,7 @@ pub(crate) async fn serve(listener: Listener, guest: Rc<Guest>) {
     }
 }
 
-fn spawn(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, guest: Rc<Guest>) {
+fn spawn(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, guest: Rc<Guest>) {
     tokio::task::spawn_local(async move {
         let service = service_fn(move |request| router::route(guest.clone(), request));
         // A connection that breaks concerns its call alone, which learns of it by its body.
@@ -66,6 +66,7 @@ fn spawn(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, guest: Rc<Guest>
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
             .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades()
             .await;
     });
 }

@@ -1,10 +1,13 @@
 //! Our own service: what the host asks.
 
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use abx_client::{ProcessRequest, StartupState};
 use abx_protocol::boot::{LogLine, StartupCommand};
 use abx_protocol::{BootConfig, GENERATION};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::common::{TestGuest, run};
 
@@ -139,4 +142,33 @@ fn the_daemon_says_what_it_is() {
         assert_eq!(info.capabilities, ["shell"]);
         assert_eq!(info.workdir, guest.path("work"));
     });
+}
+
+#[test]
+fn a_tunnel_carries_the_bytes_of_a_port_inside() {
+    let guest = TestGuest::start();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("bind");
+    let port = server.local_addr().expect("address").port();
+    let echo = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().expect("accept");
+        let mut said = [0; 5];
+        stream.read_exact(&mut said).expect("hear");
+        stream.write_all(&said).expect("answer");
+    });
+    run(async {
+        let mut tunnel = guest.client.tunnel(port).await.expect("tunnel");
+        tunnel.write_all(b"hello").await.expect("say");
+        let activity = guest.client.activity().await.expect("activity");
+        assert_eq!((activity.open_streams, activity.idle_seconds), (1, 0.0));
+        let mut heard = Vec::new();
+        tunnel.read_to_end(&mut heard).await.expect("hear");
+        assert_eq!(heard, b"hello");
+    });
+    echo.join().expect("echo");
+    run(async {
+        let error = guest.client.tunnel(port).await.expect_err("nobody listens any more");
+        assert_eq!(error.to_string(), format!("nobody listens on port {port} in the sandbox"));
+    });
+    let answer = guest.http("GET", "/abx/v1/tunnel?port=0", &[("Upgrade", "abx-tunnel")], b"");
+    assert_eq!(answer.status, 400);
 }
