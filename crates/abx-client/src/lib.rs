@@ -37,6 +37,5 @@ pub use abx_protocol::signal::Exit;
 pub use client::Client;
 pub use error::ClientError;
 pub use files::Download;
-
 pub use process::{ProcessControl, ProcessEvent, ProcessInput, ProcessRequest, ProcessStream};
 pub use tunnel::Tunnel;

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
@@ -45,10 +46,10 @@ impl Program {
     pub(crate) fn execute(&self, process: &Process) -> IsolateError {
         let (argv, env) = (CStrings::new(&self.argv), CStrings::new(&self.env));
         if let Some(executable) = &self.executable {
-            return refused(process, sys::execveat(executable.as_fd(), c"", &argv, &env));
+            return refused(process, become_program(executable.as_fd(), c"", &argv, &env));
         }
         if process.argv[0].contains('/') {
-            return refused(process, sys::execveat(CWD, &self.argv[0], &argv, &env));
+            return refused(process, become_program(CWD, &self.argv[0], &argv, &env));
         }
         self.search(process, &argv, &env)
     }
@@ -59,7 +60,7 @@ impl Program {
         for directory in self.path.split(':') {
             let directory = if directory.is_empty() { "." } else { directory };
             let Ok(candidate) = CString::new(format!("{directory}/{}", process.argv[0])) else { continue };
-            match sys::execveat(CWD, &candidate, argv, env) {
+            match become_program(CWD, &candidate, argv, env) {
                 Errno::NOENT | Errno::NOTDIR => {}
                 Errno::ACCESS => denied = Some(Errno::ACCESS),
                 errno => return refused(process, errno),
@@ -67,6 +68,18 @@ impl Program {
         }
         refused(process, denied.unwrap_or(Errno::NOENT))
     }
+}
+
+/// Executes it, again for a moment where its file is open for writing: a file that this host's processes wrote just
+/// now is also held by whichever process was forked at that instant, until it executes its own program.
+fn become_program(directory: BorrowedFd<'_>, path: &CStr, argv: &CStrings<'_>, env: &CStrings<'_>) -> Errno {
+    for milliseconds in [1, 2, 4, 8, 16, 32] {
+        match sys::execveat(directory, path, argv, env) {
+            Errno::TXTBSY => std::thread::sleep(Duration::from_millis(milliseconds)),
+            errno => return errno,
+        }
+    }
+    sys::execveat(directory, path, argv, env)
 }
 
 /// Opens a host file to execute.

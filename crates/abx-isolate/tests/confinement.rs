@@ -150,7 +150,7 @@ fn the_program_cannot_be_written_from_inside() {
         launch.process.is_init = true;
         // A copy, so that a failure harms nothing.
         let program = place.path("program");
-        std::fs::copy(std::env::current_exe().expect("exe"), &program).expect("copy");
+        common::copy_program(&std::env::current_exe().expect("exe"), &program);
         let size = std::fs::metadata(&program).expect("program").len();
         launch.process.program = Some(program.clone());
         launch.process.argv = ["abx-guest", "probe", "overwrite", "/proc/1/exe"].map(str::to_owned).to_vec();

@@ -175,8 +175,7 @@ fn names_are_answered_by_the_hosts_resolvers() {
         resolv_conf.display(),
         std::env::current_exe().expect("exe").display()
     );
-    std::fs::write(&exe, script).expect("script");
-    std::fs::set_permissions(&exe, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("chmod");
+    common::write_program(&exe, &script);
     let streams = abx_isolate::Streams {
         stdin: std::process::Stdio::null(),
         stdout: std::process::Stdio::null(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::{LiveSandbox, Ran, run, skip};
+use crate::{LiveSandbox, Ran, run, skip, write_program};
 
 /// The variables that say how this machine reaches package archives; everything else of the caller's environment is
 /// kept from the program.
@@ -144,9 +144,10 @@ impl TestContext {
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let file = self.folder().join(path);
         std::fs::create_dir_all(file.parent().expect("a parent")).expect("folder");
-        std::fs::write(&file, content.as_ref()).expect("write");
         if content.as_ref().starts_with(b"#!") {
-            std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("chmod");
+            write_program(&file, content.as_ref());
+        } else {
+            std::fs::write(&file, content.as_ref()).expect("write");
         }
         file
     }

@@ -21,6 +21,6 @@ mod terminal;
 pub mod wire;
 
 pub use context::{Program, TestContext};
-pub use run::{Ran, run, skip, wait_until};
+pub use run::{Ran, copy_program, run, skip, wait_until, write_program};
 pub use sandbox::LiveSandbox;
 pub use terminal::Terminal;

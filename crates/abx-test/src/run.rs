@@ -1,6 +1,7 @@
 //! A command run to its end, within a limit.
 
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -115,4 +116,20 @@ pub fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(start.elapsed() < Duration::from_secs(30), "still not: {what}");
         std::thread::sleep(Duration::from_millis(30));
     }
+}
+
+/// Writes a file that is to be executed. Another process writes it: a descriptor of ours would be shared with whatever
+/// other tests fork at that moment, and a file that is open for writing cannot be executed.
+pub fn write_program(file: &Path, content: &[u8]) {
+    let write = r#"cat > "$0" && chmod 755 "$0""#;
+    let mut command = Command::new("sh");
+    let mut child = command.arg("-c").arg(write).arg(file).stdin(Stdio::piped()).spawn().expect("sh");
+    child.stdin.take().expect("piped").write_all(content).expect("write");
+    assert!(child.wait().expect("wait").success(), "cannot write {}", file.display());
+}
+
+/// Copies a file that is to be executed, as [`write_program`] writes one.
+pub fn copy_program(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg(from).arg(to).status().expect("cp");
+    assert!(status.success(), "cannot copy {}", from.display());
 }

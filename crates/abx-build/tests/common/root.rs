@@ -42,16 +42,23 @@ pub(crate) fn base(store: &ImageStore) -> Image {
     std::fs::write(root.join("etc/group"), "root:x:0:\n").expect("write");
     for program in PROGRAMS {
         let source = find(program).expect(program);
-        std::fs::copy(&source, root.join("usr/bin").join(program)).expect(program);
+        copy(&source, &root.join("usr/bin").join(program));
         for library in libraries(&source) {
             let target = root.join(library.strip_prefix("/").expect("absolute"));
             std::fs::create_dir_all(target.parent().expect("parent")).expect("mkdir");
-            std::fs::copy(&library, target).expect("copy");
+            copy(&library, &target);
         }
     }
     staged.publish(id.clone(), &LayerRecord::new("tools of the host")).expect("publish");
     let origin = Origin::Registry { name: "tools".into(), digest: "sha256:0".into() };
     store.put_image(vec![id], ImageConfig::default(), origin).expect("image")
+}
+
+/// Another process writes the copy: a descriptor of ours would be shared with whatever other tests fork at that moment,
+/// and a file that is open for writing cannot be executed.
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg(from).arg(to).status().expect("cp");
+    assert!(status.success(), "cannot copy {}", from.display());
 }
 
 fn libraries(program: &Path) -> Vec<PathBuf> {

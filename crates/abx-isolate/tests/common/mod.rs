@@ -172,8 +172,22 @@ fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to.parent().expect("parent")).expect("directories");
     if !to.exists() {
         let from = from.canonicalize().expect("a program of the host");
-        std::fs::copy(&from, to).expect("copy");
+        copy_program(&from, to);
     }
+}
+
+/// Copies a file that is to be executed. Another process writes it: a descriptor of ours would be shared with whatever
+/// other tests fork at that moment, and a file that is open for writing cannot be executed.
+pub(crate) fn copy_program(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg(from).arg(to).status().expect("cp");
+    assert!(status.success(), "cannot copy {}", from.display());
+}
+
+/// Writes a file that is to be executed, as [`copy_program`] does.
+pub(crate) fn write_program(to: &Path, text: &str) {
+    let write = r#"printf %s "$1" > "$0" && chmod 755 "$0""#;
+    let status = Command::new("sh").arg("-c").arg(write).arg(to).arg(text).status().expect("sh");
+    assert!(status.success(), "cannot write {}", to.display());
 }
 
 /// How it ended, and what it said on stdout and stderr.

@@ -210,7 +210,7 @@ fn without_root_it_is_said_what_is_lacking_and_nothing_is_left() {
 fn reachable(abx: &TestContext) -> String {
     let copy = abx.folder().join("abx-program");
     let program = abx.command(&[]);
-    std::fs::copy(program.get_program(), &copy).expect("copy");
+    abx_test::copy_program(Path::new(program.get_program()), &copy);
     copy.display().to_string()
 }
 

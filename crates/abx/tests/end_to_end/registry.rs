@@ -1,7 +1,5 @@
 //! `abx template push` and `pull`, and creating from what was pushed.
 
-use std::os::unix::fs::PermissionsExt;
-
 use abx_test::TestContext;
 use abx_test::docker_registry::{DockerRegistry, USER};
 use serde_json::json;
@@ -99,8 +97,7 @@ fn a_helper_is_asked_for_the_log_in_and_never_quoted() {
     abx.write(".docker/config.json", json!({ "credHelpers": { &host: "test" } }).to_string());
     let reference = format!("acr://{host}/team/shop:1");
     let resolve = |script: &str| {
-        let helper = abx.write("bin/docker-credential-test", format!("#!/bin/sh\n{script}\n"));
-        std::fs::set_permissions(&helper, PermissionsExt::from_mode(0o755)).expect("chmod");
+        abx.write("bin/docker-credential-test", format!("#!/bin/sh\n{script}\n"));
         let mut command = abx.command(&["template", "resolve", &reference]);
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", abx.folder().join("bin").display()));

@@ -77,7 +77,7 @@ pub(crate) fn enter(name: &str) {
     let folder = tempfile::Builder::new().prefix("abx-kill-").tempdir().expect("tempdir");
     plots::write_templates(folder.path());
     // A copy: a build beside this test may replace the program.
-    std::fs::copy(env!("CARGO_BIN_EXE_abx"), folder.path().join("abx")).expect("copy");
+    abx_test::copy_program(Path::new(env!("CARGO_BIN_EXE_abx")), &folder.path().join("abx"));
     let abx = Abx { folder: folder.path().to_owned() };
     let built = abx.command(&["template", "build", "./plain"]).output().expect("abx runs");
     if !built.status.success() {
