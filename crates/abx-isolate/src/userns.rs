@@ -25,9 +25,25 @@ impl Ids {
 
 /// Makes a user namespace with the mapping of `ids`.
 ///
+/// It belongs to root inside. What the kernel counts by user (inotify instances and watches, message queues,
+/// locked memory) it counts for everybody inside towards the owner of their namespace too, and stops there at the
+/// host's limit for one user: were it the host's root, one sandbox could use up what all of the host has.
+///
 /// A process has to be in it while its maps are written: a child that shares our memory and only waits,
 /// which costs a third of a fork.
 pub(crate) fn create(ids: Ids) -> Result<OwnedFd, IsolateError> {
+    let _owner = Effective::become_root_of(ids)?;
+    with_map(&format!("0 {} {ID_COUNT}", ids.root()))
+}
+
+/// Makes a user namespace through which a mount shows files that carry the ids of `carried` as if they carried those of
+/// `shown`. The host's root stays itself: an overlay makes its marks as who mounted it.
+pub(crate) fn between(carried: Ids, shown: Ids) -> Result<OwnedFd, IsolateError> {
+    with_map(&format!("0 0 1\n{} {} {ID_COUNT}", carried.root(), shown.root()))
+}
+
+/// Makes one with these lines in both its maps.
+fn with_map(lines: &str) -> Result<OwnedFd, IsolateError> {
     let mut stack = [0u128; 256];
     let top = stack.as_mut_ptr_range().end;
     let owner = std::process::id() as usize;
@@ -38,10 +54,60 @@ pub(crate) fn create(ids: Ids) -> Result<OwnedFd, IsolateError> {
         return Err(lacking(sys::last_errno()));
     }
     let holder = sys::to_pid(raw);
-    let userns = map(raw, ids);
+    let userns = map(raw, lines);
     let _ = kill_process(holder, Signal::KILL);
     reap(raw);
     userns
+}
+
+/// The calling thread's effective user is another for a while; its capabilities stay.
+struct Effective;
+
+/// Capabilities do not follow the effective user.
+const SECBIT_NO_SETUID_FIXUP: libc::c_int = 1 << 2;
+
+impl Effective {
+    /// `None` where root inside is the user we are.
+    fn become_root_of(ids: Ids) -> Result<Option<Self>, IsolateError> {
+        let failed = || system("act as the owner of the user namespace");
+        if ids.root() == 0 {
+            return Ok(None);
+        }
+        let bits = secure_bits(None).map_err(failed())?;
+        secure_bits(Some(bits | SECBIT_NO_SETUID_FIXUP)).map_err(failed())?;
+        let this = Self;
+        set_effective(ids.root()).map_err(failed())?;
+        Ok(Some(this))
+    }
+}
+
+impl Drop for Effective {
+    fn drop(&mut self) {
+        // Going back to the real user cannot fail, nor can clearing a bit that we have set.
+        let _ = set_effective(rustix::process::getuid().as_raw());
+        let _ = secure_bits(None).and_then(|bits| secure_bits(Some(bits & !SECBIT_NO_SETUID_FIXUP)));
+        // The kernel has made our memory and our files in /proc root's alone meanwhile.
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
+    }
+}
+
+/// Of this thread alone, by the kernel's own call.
+fn set_effective(uid: u32) -> rustix::io::Result<()> {
+    const SAME: u32 = u32::MAX;
+    // SAFETY: the call touches no memory; the C library's own would change every thread.
+    sys::check(unsafe { libc::syscall(libc::SYS_setresuid, SAME, uid, SAME) })
+}
+
+/// Sets them, where given, and returns what they are.
+fn secure_bits(bits: Option<libc::c_int>) -> rustix::io::Result<libc::c_int> {
+    // SAFETY: neither call touches memory.
+    let result = unsafe {
+        match bits {
+            Some(bits) => libc::prctl(libc::PR_SET_SECUREBITS, bits),
+            None => libc::prctl(libc::PR_GET_SECUREBITS),
+        }
+    };
+    sys::check(result.into()).map(|_| bits.unwrap_or(result))
 }
 
 /// Waits to be killed, at the latest by the end of its owner.
@@ -56,10 +122,9 @@ extern "C" fn hold(owner: *mut libc::c_void) -> libc::c_int {
     0
 }
 
-fn map(pid: i32, ids: Ids) -> Result<OwnedFd, IsolateError> {
-    let line = format!("0 {} {ID_COUNT}", ids.root());
+fn map(pid: i32, lines: &str) -> Result<OwnedFd, IsolateError> {
     for file in ["uid_map", "gid_map"] {
-        std::fs::write(format!("/proc/{pid}/{file}"), &line)
+        std::fs::write(format!("/proc/{pid}/{file}"), lines)
             .map_err(system("map ids into the user namespace"))?;
     }
     let namespace = File::open(format!("/proc/{pid}/ns/user")).map_err(system("open the user namespace"))?;
