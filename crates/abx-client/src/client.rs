@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_core::Secret;
-use abx_protocol::private::{self, Activity, ExecRequest, ExecResponse, Info, Startup};
+use abx_protocol::private::{self, Activity, ExecRequest, ExecResponse, Info, ListeningPort, Ports, Startup};
 use abx_protocol::process::{ListRequest, ListResponse, ProcessInfo};
 use bytes::Bytes;
 use http::{Method, header};
@@ -62,6 +62,12 @@ impl Client {
     /// Where the startup command is.
     pub async fn startup(&self) -> Result<Startup, ClientError> {
         self.get("startup", private::STARTUP).await
+    }
+
+    /// What listens inside. No sign of use.
+    pub async fn ports(&self) -> Result<Vec<ListeningPort>, ClientError> {
+        let answer: Ports = self.get("ports", private::PORTS).await?;
+        Ok(answer.ports)
     }
 
     /// Runs a probe or health check and waits for it. One that takes longer than `timeout` is killed with all it

@@ -30,7 +30,7 @@ pub mod tunnel;
 
 pub use abx_protocol::filesystem::{EntryInfo, FileType};
 pub use abx_protocol::private::{
-    Activity, ArchiveReport, ExecRequest, ExecResponse, Info, Startup, StartupState,
+    Activity, ArchiveReport, ExecRequest, ExecResponse, Info, ListeningPort, Owner, Startup, StartupState,
 };
 pub use abx_protocol::process::PtySize;
 pub use abx_protocol::signal::Exit;

@@ -24,6 +24,7 @@ mod http;
 mod info;
 mod init;
 mod metrics;
+mod ports;
 mod probe;
 mod process;
 mod pty;

@@ -4,6 +4,7 @@
 //! GET  activity                                → Activity
 //! GET  info                                    → Info
 //! GET  startup                                 → Startup
+//! GET  ports                                   → Ports
 //! POST exec        ExecRequest                 → ExecResponse
 //! GET  archive?path=…&username=…               → a tar stream of the directory's (or file's) content
 //! PUT  archive?path=…&username=…  tar stream   → ArchiveReport
@@ -20,6 +21,7 @@ pub const GENERATION: u32 = 1;
 pub const ACTIVITY: &str = "/abx/v1/activity";
 pub const INFO: &str = "/abx/v1/info";
 pub const STARTUP: &str = "/abx/v1/startup";
+pub const PORTS: &str = "/abx/v1/ports";
 pub const EXEC: &str = "/abx/v1/exec";
 pub const ARCHIVE: &str = "/abx/v1/archive";
 pub const TUNNEL: &str = "/abx/v1/tunnel";
@@ -92,6 +94,36 @@ pub enum StartupState {
     Exited,
 }
 
+/// What listens inside.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ports {
+    /// In order of port and address.
+    pub ports: Vec<ListeningPort>,
+}
+
+/// A TCP port inside that somebody listens on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListeningPort {
+    pub port: u16,
+    /// `0.0.0.0`, `127.0.0.1`, `::`, …
+    pub address: String,
+    pub process: Owner,
+}
+
+/// A process that holds a socket.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Inside.
+    pub pid: u32,
+    /// As the kernel knows it, at most 15 letters.
+    pub name: String,
+    /// Its words with spaces between, the first of them; empty where it has none.
+    pub command: String,
+    /// Seconds since the process was started.
+    pub age_seconds: f64,
+}
+
 /// A command whose output matters little: a probe, a health check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -141,7 +173,17 @@ mod tests {
         let response = ExecResponse { exit_code: 137, timed_out: true, output: "o".to_owned() };
         let report = ArchiveReport { entries: 1, bytes: 2, skipped: vec!["s".to_owned()] };
         let info = Info { env: vec![("K".to_owned(), "V".to_owned())], ..Info::default() };
+        let owner = Owner { pid: 7, name: "n".to_owned(), command: "n -x".to_owned(), age_seconds: 0.5 };
+        let ports =
+            Ports { ports: vec![ListeningPort { port: 80, address: "::".to_owned(), process: owner }] };
         let rows = [
+            (
+                serde_json::to_string(&ports),
+                concat!(
+                    r#"{"ports":[{"port":80,"address":"::","process":"#,
+                    r#"{"pid":7,"name":"n","command":"n -x","age_seconds":0.5}}]}"#
+                ),
+            ),
             (
                 serde_json::to_string(&activity),
                 r#"{"active_calls":1,"open_streams":2,"processes":3,"idle_seconds":0.5}"#,

@@ -17,7 +17,7 @@ use crate::activity::Busy;
 use crate::files::{archive, compose, download, service as files, upload};
 use crate::guest::Guest;
 use crate::process::service as processes;
-use crate::{environment, info, metrics, probe};
+use crate::{environment, info, metrics, ports, probe};
 
 /// So much of a body is read from one who may not call.
 const STRANGERS_COURTESY: usize = 1 << 20;
@@ -49,6 +49,7 @@ async fn dispatch(guest: &Rc<Guest>, request: Request<Incoming>) -> Response<Bod
         ("GET", private::ACTIVITY) => info::activity(guest),
         ("GET", private::INFO) => info::info(guest),
         ("GET", private::STARTUP) => info::startup(guest),
+        ("GET", private::PORTS) => ports::ports(),
         ("POST", private::EXEC) => answer(probe::exec(guest, request).await),
         _ => {
             let busy = guest.activity.call();
