@@ -371,7 +371,7 @@ fn owner_of(host: &Path) -> io::Result<Owner> {
     Ok(Owner { uid: Uid::from_raw(stat.st_uid).as_raw(), gid: Gid::from_raw(stat.st_gid).as_raw() })
 }
 
-fn stamp(host: &Path) -> io::Result<()> {
+pub(crate) fn stamp(host: &Path) -> io::Result<()> {
     Ok(rustix::fs::utimensat(CWD, host, &times(), AtFlags::SYMLINK_NOFOLLOW)?)
 }
 

@@ -20,6 +20,7 @@
 mod apt;
 mod apt_sources;
 pub mod builder;
+mod bytecode;
 mod canvas;
 mod copy;
 pub mod dockerfile;

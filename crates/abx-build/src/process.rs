@@ -5,6 +5,7 @@ mod run;
 pub(crate) mod spawn;
 
 use std::io;
+use std::time::SystemTime;
 
 use abx_core::progress::Task;
 use abx_image::StagedLayer;
@@ -28,11 +29,13 @@ pub(crate) fn run_step(build: &Build<'_>, step: &Step, task: &Task<'_>) -> Resul
     let logs = build.workshop.builder.home.logs();
     let log = Log::create(&logs, &name, &redactor).map_err(BuildError::state("write", logs))?;
     let mut worker = Worker { build, step, task, log, view: build.view() };
+    let start = SystemTime::now();
     let staged = worker.work()?;
     let canvas = Canvas::new(&worker.view, &staged.fs());
     let after = || -> io::Result<()> {
         let temporary = !matches!(step.action, Action::Run { .. } | Action::Script { .. });
         crate::tidy::tidy(&worker.view, &staged.fs(), temporary)?;
+        crate::bytecode::settle(&staged.fs(), start)?;
         crate::python::settle(&canvas)
     };
     after().map_err(BuildError::state("write", staged.fs()))?;

@@ -80,8 +80,8 @@ impl Action {
     fn version(&self) -> u64 {
         match self {
             Self::Setup { .. } | Self::Files { .. } | Self::Copy { .. } | Self::Finish { .. } => 1,
-            Self::Apt { .. } | Self::Pip { .. } | Self::Npm { .. } => 1,
-            Self::Run { .. } | Self::Script { .. } => 1,
+            Self::Apt { .. } | Self::Npm { .. } => 1,
+            Self::Pip { .. } | Self::Run { .. } | Self::Script { .. } => 2,
         }
     }
 
