@@ -51,7 +51,7 @@ impl Child<'_> {
         let ground = Ground::make(launch)?;
         let userns = receive(&channel)?;
         let disk = match launch.root.upper {
-            Upper::Disk { .. } => Some(receive(&channel)?),
+            Upper::Disk(_) => Some(receive(&channel)?),
             Upper::Dir { .. } => None,
         };
         let root = ground.build(launch, userns.as_fd(), disk)?;

@@ -42,7 +42,24 @@ pub enum Upper {
     /// becomes a layer. `volatile` skips every sync.
     Dir { upper: PathBuf, work: PathBuf, volatile: bool },
     /// A file with an ext4 file system, attached to a loop device that detaches itself; its size is the disk limit.
-    Disk { image: PathBuf },
+    Disk(Disk),
+}
+
+/// A writable layer that is a file system in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disk {
+    pub image: PathBuf,
+    /// Whether it must outlive the host's power: what is synced inside waits for the host's disk.
+    pub durable: bool,
+    /// The host ids that its files carry, where it was used with others than [`Launch::ids`].
+    pub ids: Option<Ids>,
+}
+
+impl Disk {
+    /// A fresh disk that ends with its sandbox.
+    pub fn new(image: impl Into<PathBuf>) -> Self {
+        Self { image: image.into(), durable: false, ids: None }
+    }
 }
 
 /// How ids inside map to ids on the host.

@@ -49,10 +49,11 @@ pub use cgroup::{Cgroups, Stats};
 pub use doctor::{Check, Leftover, host_report, leftovers, remove, require_root};
 pub use error::{Feature, IsolateError, SystemError};
 pub use launch::{
-    Bind, Extras, Ids, Launch, Limits, Memory, Network, Process, Root, RuntimeFile, SecretFile, Upper,
+    Bind, Disk, Extras, Ids, Launch, Limits, Memory, Network, Process, Root, RuntimeFile, SecretFile, Upper,
 };
 pub use network::{Addresses, interface_name, remove_table};
 pub use relay::{Activity, DNS_ADDRESS, PortForward, Relays, resolv_conf};
+pub use root::{disk_in_use, open_disk};
 pub use running::{Ended, Running};
 pub use slots::{Slot, Slots};
 pub use start::launch;

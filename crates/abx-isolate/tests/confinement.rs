@@ -4,7 +4,7 @@ mod common;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-use abx_isolate::{Bind, Ids, IsolateError, Relays, RuntimeFile, StepEnd, Upper};
+use abx_isolate::{Bind, Disk, Ids, IsolateError, Relays, RuntimeFile, StepEnd, Upper};
 use common::{BASE, Place, assert_clean, attempt, can_launch, run, upper};
 
 const OK: StepEnd = StepEnd::Exited(0);
@@ -276,7 +276,7 @@ fn failures_have_names() {
     assert!(matches!(error, IsolateError::WorkingDirectory { .. }), "{error:?}");
     let error = fails(&|launch| launch.root.layers.push("/none".into()));
     assert!(matches!(error, IsolateError::Layer { .. }), "{error:?}");
-    let error = fails(&|launch| launch.root.upper = Upper::Disk { image: "/none".into() });
+    let error = fails(&|launch| launch.root.upper = Upper::Disk(Disk::new("/none")));
     assert!(matches!(error, IsolateError::Disk { .. }), "{error:?}");
 }
 

@@ -4,14 +4,14 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use abx_isolate::{IsolateError, Launch, Leftover, Network, Relays, Upper};
+use abx_isolate::{Disk, IsolateError, Launch, Leftover, Network, Relays, Upper};
 use common::{Place, assert_clean, can_launch, slot, start};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Uses everything a launch can leave something of.
 fn whole(place: &Place, name: &str) -> Launch {
     let mut launch = place.launch(name, "echo ready; while :; do read line || :; done");
-    launch.root.upper = Upper::Disk { image: place.disk(16) };
+    launch.root.upper = Upper::Disk(Disk::new(place.disk(16)));
     launch.network = Network::Veth { slot: slot() };
     launch.limits.memory = Some(128);
     launch

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use abx_isolate::{Cgroups, Limits, Relays, StepEnd, Upper};
+use abx_isolate::{Cgroups, Disk, Limits, Relays, StepEnd, Upper};
 use common::{Place, assert_clean, can_launch, run, start};
 
 #[test]
@@ -56,7 +56,7 @@ fn a_full_disk_is_full_for_the_writer_alone() {
     let place = Place::new();
     let mut launch =
         place.launch("disk", "dd if=/dev/zero of=/big bs=1M count=200; stat -c %u /big; echo after");
-    launch.root.upper = Upper::Disk { image: place.disk(32) };
+    launch.root.upper = Upper::Disk(Disk::new(place.disk(32)));
     let (end, output) = run(&launch);
     assert_eq!(end, StepEnd::Exited(0), "{output}");
     assert!(output.contains("No space left on device") && output.ends_with("0\nafter\n"), "{output}");

@@ -9,7 +9,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use abx_isolate::{
-    Extras, Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper,
+    Disk, Extras, Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper,
 };
 use abx_protocol::boot::{self, BootConfig, MetricLimits, StartupCommand};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -69,7 +69,7 @@ impl Plan {
         let launch = Launch {
             name: id.to_string(),
             hostname: hostname(id.as_str(), settings),
-            root: Root { layers: settings.layers.clone(), upper: Upper::Disk { image: disk } },
+            root: Root { layers: settings.layers.clone(), upper: Upper::Disk(Disk::new(disk)) },
             ids: slot.ids(),
             binds: settings.binds.clone(),
             files: runtime_files(id.as_str(), settings),

@@ -18,6 +18,7 @@ use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::pivot_root;
 
 pub(crate) use disk::prepare as prepare_disk;
+pub use disk::{disk_in_use, open_disk};
 use inside::Inside;
 pub(crate) use staging::clone_tree;
 

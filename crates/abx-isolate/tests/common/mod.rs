@@ -78,10 +78,11 @@ impl Place {
             std::fs::create_dir_all(layer.join(path)).expect("layer");
         }
         std::fs::set_permissions(layer.join("tmp"), PermissionsExt::from_mode(0o1777)).expect("chmod");
-        for program in
-            ["/bin/sh", "/bin/cat", "/bin/ls", "/usr/bin/id", "/usr/bin/stat", "/bin/mount", "/bin/dd"]
-        {
-            add_program(&layer, Path::new(program), Path::new(program).file_name().expect("name").as_ref());
+        for name in ["sh", "cat", "ls", "mount", "dd", "chown", "mkdir", "rm", "mv"] {
+            add_program(&layer, &Path::new("/bin").join(name), Path::new(name));
+        }
+        for name in ["id", "stat"] {
+            add_program(&layer, &Path::new("/usr/bin").join(name), Path::new(name));
         }
         add_program(&layer, &std::env::current_exe().expect("exe"), Path::new("probe"));
         place
@@ -140,7 +141,7 @@ impl Place {
 pub(crate) fn upper(launch: &Launch) -> &Path {
     match &launch.root.upper {
         Upper::Dir { upper, .. } => upper,
-        Upper::Disk { image } => image,
+        Upper::Disk(disk) => &disk.image,
     }
 }
 
@@ -220,7 +221,7 @@ pub(crate) fn assert_clean(launch: &Launch) {
     let left = abx_isolate::leftovers(&[]).expect("leftovers");
     let mine = |leftover: &&abx_isolate::Leftover| leftover.to_string().contains(&launch.name[..12]);
     assert_eq!(left.iter().find(mine), None);
-    if let Upper::Disk { image } = &launch.root.upper {
+    if let Upper::Disk(abx_isolate::Disk { image, .. }) = &launch.root.upper {
         assert!(!loop_backing_files().contains(&image.display().to_string()), "a loop device is left");
     }
 }
