@@ -8,12 +8,14 @@
 //! - [`envelope`]: the frames of a streaming call,
 //! - [`process`], [`filesystem`]: the two E2B services, message by message,
 //! - [`signal`]: how an exit is put into words, and the words back into numbers,
+//! - [`code`]: running code,
 //! - [`private`]: our own service, with its generation number,
 //! - [`json`]: the JSON forms of protobuf's scalar types.
 //!
 //! **Architecture Invariant:** no IO, no HTTP, no clock.
 
 pub mod boot;
+pub mod code;
 pub mod connect;
 pub mod envelope;
 pub mod filesystem;
