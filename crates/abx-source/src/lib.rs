@@ -9,7 +9,7 @@
 //! lineage) and [`github`] (a repository at one commit) with [`archive`] (what is made of an archive of somebody else).
 //! [`fetch`](mod@fetch) has on disk what resolving needs, [`lock`](mod@lock) holds it to what it was.
 //! [`dockerfile`](mod@dockerfile) is the other way for a package to define its image.
-//! [`validate`](mod@validate) looks closer than a build needs; [`cached`](mod@cached) lists what is kept; [`digest`] says
+//! [`suites`](mod@suites) reads the tests that come with a package, [`validate`](mod@validate) looks closer than a build needs; [`cached`](mod@cached) lists what is kept; [`digest`] says
 //! what identifies a package; [`error`] what can go wrong, [`faults`] all at once.
 //!
 //! **Architecture Invariant:** nothing outside [`SourceContext::home`] is written, and a package's own
@@ -39,6 +39,7 @@ pub mod registry;
 pub mod releases;
 pub mod resolve;
 mod stored;
+pub mod suites;
 pub mod validate;
 pub mod vendored;
 
@@ -60,5 +61,6 @@ pub use package::{HEALTHCHECK, Package, PackageRoot};
 pub use registry::{ANNOTATION, RegistryError, RegistryImage, pin_image};
 pub use releases::{Release, Releases, releases};
 pub use resolve::{leaf, resolve, resolve_reference, stands_for};
+pub use suites::{SuiteFile, suites};
 pub use validate::{Finding, Report, validate};
 pub use vendored::{Vendored, VendoredError};

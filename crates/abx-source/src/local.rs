@@ -179,7 +179,7 @@ fn differs(found: &Dockerfile, package: &Package) -> Option<DockerfileFault> {
 }
 
 /// The file, or so much of it that its size is seen to be out of bounds.
-fn read_capped(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_capped(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(abx_spec::limits::FILE_BYTES as u64 + 4).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -38,6 +38,7 @@ pub fn validate(text: &str, context: &SourceContext) -> Result<Report, SourceErr
     let (mut warnings, mut hints) = (Vec::new(), Vec::new());
     let mut found: Vec<Finding> = Vec::new();
     if let Some(package) = lineage.leaf() {
+        crate::suites(package)?;
         warnings.extend(package.warnings.clone());
         if let Some(dockerfile) = package.dockerfile.as_deref() {
             found.extend(dockerfile.file.warnings.iter().map(|it| Arc::new(it.clone()) as Finding));

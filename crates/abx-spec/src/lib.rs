@@ -13,7 +13,7 @@
 //! [`migrate`](mod@migrate) from older files to the full form,
 //! [`schema`](mod@schema) for editors, [`explain`](mod@explain) for where a value comes from.
 //!
-//! [`index`] is another kind of file read by the same means: a catalog of templates.
+//! Two other kinds of files are read by the same means: [`index`], a catalog of templates, and [`suite`], the tests of one.
 //!
 //! `docs/template-reference.md` tells users of every key; a test holds it to what is read here.
 //!
@@ -35,6 +35,7 @@ pub mod problem;
 mod read;
 pub mod schema;
 pub mod spec;
+pub mod suite;
 mod units;
 mod yaml;
 
@@ -53,3 +54,4 @@ pub use spec::{
     Agent, At, Base, Build, Check, Clearable, Copy, Healthcheck, Metadata, Mode, Network, Place, Probe,
     Resources, Sandbox, Spec,
 };
+pub use suite::Suite;

@@ -5,6 +5,7 @@ use abx_reference::ReferenceError;
 
 use crate::index::IndexProblem;
 use crate::limits::{CAPABILITIES, CATEGORIES};
+use crate::suite::SuiteProblem;
 
 /// What is wrong, with the words it is about. Keys are written with their section: `resources.cpu`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,6 +109,10 @@ pub enum Problem {
     #[error(transparent)]
     Index(#[from] IndexProblem),
 
+    // A file of tests.
+    #[error(transparent)]
+    Suite(#[from] SuiteProblem),
+
     // What only the package's folder tells.
     #[error("there is no `{path}` in the package")]
     NoSuchFile { path: String },
@@ -187,6 +192,7 @@ impl Problem {
             Self::Image { .. } => Some("an image is written as for docker: `debian:bookworm-slim`, `host/ns/image:tag`".into()),
             Self::Reference(error) => error.hints().into_iter().next(),
             Self::Index(problem) => problem.hint(),
+            Self::Suite(problem) => problem.hint(),
             Self::Package { hint, .. } => Some((*hint).into()),
             Self::EnvName { .. } => Some("names have letters, digits and `_`, and do not begin with a digit".into()),
             Self::EnvNull { name } => Some(format!("write `{name}: \"\"` for an empty one, or remove the line")),

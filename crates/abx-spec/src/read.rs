@@ -10,10 +10,12 @@ mod older;
 mod reader;
 mod sandbox;
 mod shorthand;
+mod suite;
 mod value;
 
 pub(crate) use index::read as read_index;
 pub(crate) use reader::Reader;
+pub(crate) use suite::read as read_suite;
 pub(crate) use value::join;
 
 use crate::problem::Problem;

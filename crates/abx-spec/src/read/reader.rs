@@ -79,6 +79,42 @@ impl<'t> Reader<'t> {
         Fields { entries, span: node.span }
     }
 
+    /// The fields of a section in a file that is no template.
+    pub(super) fn own_fields<'n>(
+        &mut self,
+        node: &'n Node,
+        section: &'static str,
+        known: &'static [&'static str],
+    ) -> Fields<'n> {
+        let entries = match &node.value {
+            Value::Map(entries) => entries.as_slice(),
+            _ => {
+                self.wrong_type(node, section, "a map of keys", None);
+                &[]
+            }
+        };
+        self.strangers(entries, section, known);
+        Fields { entries, span: node.span }
+    }
+
+    /// Says which keys are not `known` in a file that is no template, and whether there are any.
+    pub(super) fn strangers(
+        &mut self,
+        entries: &[Entry],
+        section: &'static str,
+        known: &'static [&'static str],
+    ) -> bool {
+        let strangers = entries.iter().filter(|entry| !known.contains(&entry.key.as_str()));
+        let mut count = 0;
+        for entry in strangers {
+            let near = nearest(&entry.key, known.iter().copied());
+            let key = entry.key.clone();
+            self.fault(Problem::UnknownKey { key, section, near, home: None, instead: None }, entry.key_span);
+            count += 1;
+        }
+        count > 0
+    }
+
     fn unknown_key(&mut self, entry: &Entry, section: &'static str, known: &'static [&'static str]) {
         if entry.key == "custom_commands" {
             let is_older = self.is_shorthand;
