@@ -66,7 +66,7 @@ impl Running {
 
     /// The program runs: begins to serve what was bound for it.
     pub(crate) fn serve(&mut self, relay: Relay) -> Result<(), IsolateError> {
-        self.serving = relay.start()?;
+        self.serving = Some(relay.start()?);
         Ok(())
     }
 
@@ -84,14 +84,27 @@ impl Running {
         &self.cgroups
     }
 
-    /// What passes through the relays; `None` where there are none.
+    /// What passes through the relays; `None` before it runs.
     pub fn activity(&self) -> Option<&Arc<Activity>> {
         self.serving.as_ref().map(|serving| &serving.activity)
     }
 
     /// The port forwards, with the ports they really have.
-    pub fn ports(&self) -> &[PortForward] {
-        self.serving.as_ref().map_or(&[], |serving| &serving.ports)
+    pub fn ports(&self) -> Vec<PortForward> {
+        self.serving.as_ref().map(Serving::ports).unwrap_or_default()
+    }
+
+    /// Forwards one more port while it runs, and tells where the host listens.
+    ///
+    /// # Errors
+    /// The host cannot listen there.
+    pub fn forward(&self, port: PortForward) -> Result<PortForward, IsolateError> {
+        let gone = || IsolateError::Listen {
+            address: port.listen.to_string(),
+            source: rustix::io::Errno::NETDOWN.into(),
+        };
+        let serving = self.serving.as_ref().ok_or_else(gone)?;
+        serving.forward(port)
     }
 
     /// Kills process 1, and with it everything inside.

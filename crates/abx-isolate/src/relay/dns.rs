@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::{DNS_ADDRESS, DNS_PORT};
 
 /// A question on its way.
+#[derive(Debug)]
 pub(super) struct Query {
     pub(super) socket: UdpSocket,
     client: SocketAddr,

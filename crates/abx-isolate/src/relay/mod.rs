@@ -5,22 +5,20 @@
 
 mod dns;
 mod serve;
+mod serving;
 mod stream;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
 
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{IsolateError, system};
+use crate::error::IsolateError;
 use crate::network::{failed, netns};
 
 pub use dns::resolv_conf;
+pub(crate) use serving::Serving;
 
 /// What to pass, as data. The owner's process does the passing, so it works without any network, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,15 +87,6 @@ pub(crate) struct Relay {
     dns: Option<UdpSocket>,
 }
 
-/// The thread that serves; it ends when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Serving {
-    thread: Option<JoinHandle<()>>,
-    stop: OwnedFd,
-    pub(crate) activity: Arc<Activity>,
-    pub(crate) ports: Vec<PortForward>,
-}
-
 impl Relay {
     /// Makes the sockets: those of the host here, the others in `netns`.
     pub(crate) fn bind(relays: &Relays, netns: OwnedFd) -> Result<Self, IsolateError> {
@@ -120,24 +109,9 @@ impl Relay {
         &self.netns
     }
 
-    /// Starts to serve; `None` where there is nothing to serve.
-    pub(crate) fn start(self) -> Result<Option<Serving>, IsolateError> {
-        if self.listeners.is_empty() && self.dns.is_none() {
-            return Ok(None);
-        }
-        raise_descriptor_limit();
-        let ports = self.ports();
-        let activity = Arc::new(Activity::default());
-        let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(system("make an event"))?;
-        let theirs = stop.try_clone().map_err(system("make an event"))?;
-        let mut server =
-            serve::Server::new(self, theirs, activity.clone()).map_err(system("serve the network"))?;
-        let thread = std::thread::Builder::new()
-            .name("abx-relay".to_owned())
-            .stack_size(128 * 1024)
-            .spawn(move || server.run())
-            .map_err(system("start a thread"))?;
-        Ok(Some(Serving { thread: Some(thread), stop, activity, ports }))
+    /// Starts to serve.
+    pub(crate) fn start(self) -> Result<Serving, IsolateError> {
+        Serving::start(self)
     }
 
     fn ports(&self) -> Vec<PortForward> {
@@ -146,15 +120,6 @@ impl Relay {
             Target::Host(_) | Target::Resolver => None,
         };
         self.listeners.iter().filter_map(bound).collect()
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 
@@ -181,12 +146,4 @@ fn listen(address: SocketAddr) -> Result<TcpListener, IsolateError> {
 
 fn cannot_listen(address: SocketAddr, error: std::io::Error) -> IsolateError {
     IsolateError::Listen { address: address.to_string(), source: error.into() }
-}
-
-/// Each connection takes two descriptors, and the usual soft limit is low for the sake of programs that use
-/// `select`.
-fn raise_descriptor_limit() {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    let _ = setrlimit(Resource::Nofile, limit);
 }

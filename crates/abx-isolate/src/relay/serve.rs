@@ -12,24 +12,28 @@ use rustix::io::{Errno, Result};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use super::dns::{self, Query};
+use super::serving::{Order, Orders};
 use super::stream::{Pair, Turn};
-use super::{Activity, Relay, Target};
+use super::{Activity, Listener, Relay, Target};
 use crate::network::netns;
 
 /// Everything that is polled, by the number it was registered under.
+#[derive(Debug)]
 pub(super) struct Server {
     epoll: OwnedFd,
     netns: OwnedFd,
     sources: HashMap<u64, Source>,
     next: u64,
+    orders: Arc<Orders>,
     activity: Arc<Activity>,
     buffer: Vec<u8>,
     /// Connections that could pass more at once.
     busy: Vec<u64>,
 }
 
+#[derive(Debug)]
 enum Source {
-    Stop(OwnedFd),
+    Orders,
     Listener(TcpListener, Target),
     Names(Arc<UdpSocket>),
     Query(Query, Arc<UdpSocket>),
@@ -42,7 +46,7 @@ enum Source {
     Pair(Pair),
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Address {
     Guest(SocketAddr),
     Host(SocketAddr),
@@ -62,22 +66,21 @@ const EDGE: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::ET);
 
 impl Server {
-    pub(super) fn new(relay: Relay, stop: OwnedFd, activity: Arc<Activity>) -> Result<Self> {
+    pub(super) fn new(relay: Relay, orders: Arc<Orders>, activity: Arc<Activity>) -> Result<Self> {
         let mut server = Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             netns: relay.netns,
             sources: HashMap::new(),
             next: 0,
+            orders: orders.clone(),
             activity,
             buffer: vec![0; 64 * 1024],
             busy: Vec::new(),
         };
-        let number = server.register(&stop, LEVEL)?;
-        server.sources.insert(number, Source::Stop(stop));
+        let number = server.register(&orders.event, LEVEL)?;
+        server.sources.insert(number, Source::Orders);
         for listener in relay.listeners {
-            rustix::io::ioctl_fionbio(&listener.socket, true)?;
-            let number = server.register(&listener.socket, LEVEL)?;
-            server.sources.insert(number, Source::Listener(listener.socket, listener.target));
+            server.listen(listener)?;
         }
         if let Some(names) = relay.dns {
             rustix::io::ioctl_fionbio(&names, true)?;
@@ -85,6 +88,13 @@ impl Server {
             server.sources.insert(number, Source::Names(Arc::new(names)));
         }
         Ok(server)
+    }
+
+    fn listen(&mut self, listener: Listener) -> Result<()> {
+        rustix::io::ioctl_fionbio(&listener.socket, true)?;
+        let number = self.register(&listener.socket, LEVEL)?;
+        self.sources.insert(number, Source::Listener(listener.socket, listener.target));
+        Ok(())
     }
 
     fn register(&mut self, socket: impl AsFd, events: epoll::EventFlags) -> Result<u64> {
@@ -108,18 +118,34 @@ impl Server {
             for number in ready {
                 // An earlier one of this round may have removed it.
                 let Some(source) = self.sources.remove(&number) else { continue };
-                if let Source::Stop(_) = source {
-                    return;
+                if matches!(source, Source::Orders) {
+                    self.keep(number, source);
+                    if !self.follow_orders() {
+                        return;
+                    }
+                } else {
+                    self.serve(number, source);
                 }
-                self.serve(number, source);
             }
             self.drop_late_queries();
         }
     }
 
+    /// `false` once it is to stop.
+    fn follow_orders(&mut self) -> bool {
+        for order in self.orders.clone().take() {
+            match order {
+                // A socket that cannot be polled is closed, and connections to it are refused.
+                Order::Serve(listener) => drop(self.listen(listener)),
+                Order::Stop => return false,
+            }
+        }
+        true
+    }
+
     fn serve(&mut self, number: u64, source: Source) {
         match source {
-            Source::Stop(stop) => self.keep(number, Source::Stop(stop)),
+            Source::Orders => self.keep(number, Source::Orders),
             Source::Listener(listener, target) => {
                 self.accept(&listener, target);
                 self.keep(number, Source::Listener(listener, target));
@@ -304,7 +330,6 @@ mod tests {
     use std::io::{Read, Write};
 
     use super::*;
-    use crate::relay::Listener;
 
     /// Connects, says a byte and hears it back.
     fn talk(address: SocketAddr) -> std::io::Result<TcpStream> {
@@ -336,7 +361,7 @@ mod tests {
             listeners: vec![Listener { socket, target: Target::Host(host) }],
             dns: None,
         };
-        let serving = relay.start().expect("start").expect("something to serve");
+        let serving = relay.start().expect("start");
         let mut open: Vec<TcpStream> =
             (0..MOST_CONNECTIONS).map(|_| talk(address).expect("within the most")).collect();
         assert_eq!(serving.activity.open(), MOST_CONNECTIONS);

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 /// Two connected sockets, both non-blocking.
+#[derive(Debug)]
 pub(super) struct Pair {
     ends: [TcpStream; 2],
     /// What goes from the first to the second, and back.
@@ -11,14 +12,14 @@ pub(super) struct Pair {
 }
 
 /// One direction.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Flow {
     /// Read but not taken by the other end yet; nothing more is read until it is.
     rest: Vec<u8>,
     state: State,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Open,
