@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::digest::Hashing;
@@ -24,7 +25,7 @@ use crate::{Digest, ImageError};
 pub use fault::PackFault;
 
 /// How to pack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackOptions {
     /// No file is newer than this, in seconds since 1970.
     pub clamp_mtime: Option<i64>,

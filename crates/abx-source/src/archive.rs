@@ -49,6 +49,8 @@ pub struct Extracted {
     pub digest: String,
     /// The commit that the archive says it is of, unchecked.
     pub commit: Option<String>,
+    /// The time of its newest member, in seconds since 1970: when the commit was made, where it is of one.
+    pub newest: Option<i64>,
     /// How many members were left out.
     pub left_out: u64,
     /// The first of them, and why; readable, one thing each.
@@ -153,6 +155,9 @@ impl Extraction {
         self.entries += 1;
         over("entries", self.entries, self.caps.entries)?;
         self.bytes = self.bytes.saturating_add(entry.size);
+        // 1970 itself is how archives say that they tell no time.
+        let time = Some(entry.mtime.seconds).filter(|seconds| *seconds > 0);
+        self.done.newest = self.done.newest.max(time);
         over("bytes when unpacked", self.bytes, self.caps.expanded)?;
         let Member { top, name } = Member::parse(&entry.path, &self.caps, self.layout)?;
         match &self.top {

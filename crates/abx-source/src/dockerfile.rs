@@ -2,7 +2,7 @@
 //!
 //! In reading order: `read` finds and parses the file and what it ignores; [`origin`] says what its `FROM`s mean;
 //! [`said`] is what it says of how to run the image, and [`declared`] what that comes to for a sandbox; `reach` is what
-//! of the folder it can copy; [`fault`] what only the folder can tell.
+//! of the folder it can copy, `sources` what it names there; [`fault`] what only the folder can tell.
 
 pub mod declared;
 pub mod fault;
@@ -10,6 +10,7 @@ pub mod origin;
 pub(crate) mod reach;
 pub(crate) mod read;
 pub mod said;
+mod sources;
 
 use std::sync::Arc;
 

@@ -82,6 +82,8 @@ pub struct Checkout {
     pub commit: String,
     /// The tag that a range or `latest` has chosen.
     pub chosen: Option<String>,
+    /// When the commit was made, in seconds since 1970, where that is known.
+    pub committed: Option<i64>,
     /// The repository's files; absolute and without links. Nobody writes there.
     pub root: PathBuf,
 }
@@ -142,7 +144,8 @@ fn kept(pinner: &Pinner, reference: &Github, pinned: &Pinned) -> Result<Option<C
     let Some(root) = cache.tree(&pinned.commit)? else { return Ok(None) };
     cache.show(&pinned.commit)?;
     let chosen = pinned.name.clone().filter(|_| pinned.is_chosen);
-    Ok(Some(Checkout { reference: reference.clone(), commit: pinned.commit.clone(), chosen, root }))
+    let (commit, committed) = (pinned.commit.clone(), cache.committed(&pinned.commit));
+    Ok(Some(Checkout { reference: reference.clone(), commit, chosen, committed, root }))
 }
 
 /// Says which commit a reference stands for now, without fetching it.

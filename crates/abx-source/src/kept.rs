@@ -27,6 +27,9 @@ pub(crate) struct Kept {
     /// What its Dockerfile said.
     #[serde(default, skip_serializing_if = "Declared::is_empty")]
     declared: Declared,
+    /// When the commit it was built of was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    committed: Option<i64>,
 }
 
 impl From<&Package> for Kept {
@@ -36,6 +39,7 @@ impl From<&Package> for Kept {
             text: package.text.clone(),
             has_healthcheck: package.has_healthcheck(),
             declared: package.declared.clone(),
+            committed: package.committed,
         }
     }
 }
@@ -94,6 +98,7 @@ pub(crate) fn package(kept: Kept) -> Result<Package, Invalid> {
     let mut package = Package::parse(&kept.name, &kept.text, root)?;
     kept.declared.lay_under(&mut package.spec, &format!("Dockerfile of {}", package.name));
     package.declared = kept.declared;
+    package.committed = kept.committed;
     Ok(package)
 }
 

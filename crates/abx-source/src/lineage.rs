@@ -50,6 +50,11 @@ impl Lineage {
         self.packages.last()
     }
 
+    /// When the commit that the template itself is of was made, in seconds since 1970; `None` where it is of none.
+    pub fn committed(&self) -> Option<i64> {
+        self.leaf()?.committed
+    }
+
     /// The images that its Dockerfiles begin stages with or copy from, the one at the bottom left out.
     pub fn images(&self) -> BTreeSet<String> {
         let mut images = BTreeSet::new();

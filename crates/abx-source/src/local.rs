@@ -78,6 +78,7 @@ fn read_directory(directory: &Path, display: &str, asking: &Asking<'_>) -> Resul
     }
     let mut package = Package {
         name: spec.metadata.name.clone(),
+        committed: asking.context.checkout_of(&root).and_then(|checkout| checkout.committed),
         root: PackageRoot::Dir(root),
         spec,
         dockerfile: None,

@@ -27,6 +27,8 @@ pub struct Package {
     pub(crate) declared: Declared,
     /// What is questionable in its file.
     pub warnings: Vec<Diagnostic>,
+    /// When the commit it is of was made, in seconds since 1970: nothing it brings along counts as newer.
+    pub committed: Option<i64>,
     /// How the user knows it: `./mine`, `python-base`.
     pub display: String,
     /// Its file, as messages call it.
@@ -62,6 +64,7 @@ impl Package {
             dockerfile: None,
             declared: Declared::default(),
             warnings,
+            committed: None,
             display: name.to_owned(),
             file,
             text: text.to_owned(),

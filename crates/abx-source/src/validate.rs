@@ -11,6 +11,7 @@ use abx_core::Fault;
 use abx_spec::{Diagnostic, Place, Problem};
 
 use crate::digest::{self, is_executable};
+use crate::dockerfile::reach;
 use crate::{Lineage, Package, PackageRoot, SourceContext, SourceError, resolve};
 
 /// So much of a script is looked at.
@@ -44,6 +45,10 @@ pub fn validate(text: &str, context: &SourceContext) -> Result<Report, SourceErr
             found.extend(dockerfile.file.warnings.iter().map(|it| Arc::new(it.clone()) as Finding));
         }
         hints.extend(hint::hints(&lineage, package).into_iter().map(|hint| Arc::new(hint) as Finding));
+        if let (PackageRoot::Dir(root), Some(dockerfile)) = (&package.root, package.dockerfile.as_deref()) {
+            let idle = reach::idle(root, dockerfile).map_err(SourceError::io("read", root))?;
+            found.extend(idle.into_iter().map(|fault| Arc::new(fault) as Finding));
+        }
         if let PackageRoot::Dir(root) = &package.root {
             // A copy of a repository or an archive is in no folder that anybody has named.
             let is_alone = package.dockerfile.as_ref().is_some_and(|dockerfile| dockerfile.is_alone);

@@ -164,6 +164,51 @@ fn sources_that_are_not_there_are_told_at_their_line() {
 }
 
 #[test]
+fn variables_of_sources_are_filled_in_where_no_image_has_a_say() {
+    let mut world = World::new();
+    let text = "ARG TOP=gone\nARG GIVEN\nFROM debian AS a\nENV DIR=conf MIXED=$HOME/x\nARG TOP\nARG GIVEN=b\n\
+                COPY $DIR/a ${TOP}/b $GIVEN $HOME/c $MIXED a/$NOBODY /d/\nENV MIXED=c\n\
+                FROM a\nCOPY ${DIR}/e $MIXED /f/\nRUN --mount=type=bind,source=$DIR/g,target=/g true\n";
+    world.write("s/Dockerfile", text).write("s/conf/a", "");
+    assert_eq!(
+        world.faults("./s"),
+        [
+            "E2004 there is no `gone/b` in the package @ ./s/Dockerfile:7:14",
+            "E2004 there is no `b` in the package @ ./s/Dockerfile:7:23",
+            "E2004 there is no `conf/e` in the package @ ./s/Dockerfile:10:6",
+            "E2004 there is no `c` in the package @ ./s/Dockerfile:10:15",
+            "E2004 there is no `conf/g` in the package @ ./s/Dockerfile:11:13",
+        ]
+    );
+    let arguments = vec![("GIVEN".to_owned(), "conf".to_owned()), ("TOP".to_owned(), "conf/..".to_owned())];
+    world.context.dockerfile = DockerfileOptions { arguments, ..DockerfileOptions::default() };
+    world.write("s/b", "").write("s/c", "").write("s/conf/e", "").write("s/conf/g", "");
+    world.resolve("./s");
+}
+
+#[test]
+fn patterns_that_match_nothing_are_questionable() {
+    let world = World::new();
+    let text = "FROM debian\nARG EXT=md\nCOPY *.$EXT src/*.rs src/x*/ hid*/* /a/\n\
+                COPY --parents ./src/**/*.rs src/./deep/*.py /b/\nCOPY $NOBODY* [ab] /c/\n";
+    world.write("s/Dockerfile", text).write("s/src/deep/x.rs", "").write("s/hidden/a", "");
+    world.write("s/.dockerignore", "hidden/*\n");
+    let report = abx_source::validate("./s", &world.context).expect("sound");
+    let warnings: Vec<String> = report.warnings.iter().map(|warning| shown(&**warning)).collect();
+    assert_eq!(
+        warnings,
+        [
+            "E2004 `*.md` matches nothing of the package that the build sees @ ./s/Dockerfile:3:6",
+            "E2004 `src/*.rs` matches nothing of the package that the build sees @ ./s/Dockerfile:3:13",
+            "E2004 `src/x*/` matches nothing of the package that the build sees @ ./s/Dockerfile:3:22",
+            "E2004 `hid*/*` matches nothing of the package that the build sees @ ./s/Dockerfile:3:30",
+            "E2004 `src/./deep/*.py` matches nothing of the package that the build sees @ ./s/Dockerfile:4:30",
+            "E2004 `[ab]` matches nothing of the package that the build sees @ ./s/Dockerfile:5:15",
+        ]
+    );
+}
+
+#[test]
 fn a_base_beside_a_dockerfile_must_say_the_same() {
     let world = World::new();
     world.package("same", "base: {from: python-base}\n", "FROM python-base\n");

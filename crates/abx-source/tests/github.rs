@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abx_core::{Fault, Home, Secret, Silent};
 use abx_source::{GithubSettings, Lineage, SourceContext, SourceError, fetch, resolve};
-use abx_test::github::{LoopbackGithub, Trick};
+use abx_test::github::{LoopbackGithub, Trick, archive_of};
 
 const ONE: &str = "1111111111111111111111111111111111111111";
 const TWO: &str = "2222222222222222222222222222222222222222";
@@ -92,6 +92,27 @@ async fn every_form_of_reference_leads_to_its_package() {
     let view = world.home().templates().join("o/mono/feature%2Fx/u/v/template.yaml");
     assert_eq!(fs::read_to_string(view).expect("the view"), TEMPLATE);
     assert_eq!(fs::read(world.home().templates().join("o/r/default/files/a")).expect("the view"), b"a");
+}
+
+#[tokio::test]
+async fn the_time_of_a_commit_is_known_as_long_as_what_was_made_of_it() {
+    let world = World::with_one();
+    let child = "version: \"1\"\nmetadata: {name: child}\nbase: {from: ./parent}\n";
+    let files = [("template.yaml", child), ("parent/template.yaml", TEMPLATE)];
+    world.github.put_archive("o/timed", "HEAD", TWO, archive_of(1_700_000_000, "o-timed", &files));
+    // The second time it is on disk.
+    for _ in 0..2 {
+        let lineage = world.resolve("o/timed", &world.settings()).await.expect("a lineage");
+        let times: Vec<_> = lineage.packages.iter().map(|package| package.committed).collect();
+        assert_eq!((times, lineage.committed()), (vec![Some(1_700_000_000); 2], Some(1_700_000_000)));
+    }
+    let lineage = world.resolve("o/timed", &world.settings()).await.expect("a lineage");
+    abx_source::keep(&world.home(), "kept", "latest", &lineage).expect("kept");
+    let kept = abx_source::kept::packages(&world.home(), "kept", "latest").expect("packages");
+    assert_eq!(kept.last().expect("a package").committed, Some(1_700_000_000));
+
+    let lineage = world.resolve("o/r", &world.settings()).await.expect("a lineage");
+    assert_eq!(lineage.committed(), None, "an archive without times");
 }
 
 #[tokio::test]

@@ -160,13 +160,19 @@ impl LoopbackGithub {
     }
 }
 
-/// A gzipped tar of files below one folder.
+/// A gzipped tar of files below one folder, which tells no time.
 pub fn archive(top: &str, files: &[(&str, &str)]) -> Vec<u8> {
+    archive_of(0, top, files)
+}
+
+/// The same of a commit that was made at `time`, in seconds since 1970.
+pub fn archive_of(time: u64, top: &str, files: &[(&str, &str)]) -> Vec<u8> {
     let encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut builder = tar::Builder::new(encoder);
     for (path, content) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(content.len() as u64);
+        header.set_mtime(time);
         header.set_mode(if content.starts_with("#!") { 0o775 } else { 0o664 });
         builder.append_data(&mut header, format!("{top}/{path}"), content.as_bytes()).expect("tar");
     }

@@ -17,7 +17,7 @@ use super::upload::{self, Begun};
 use super::{RegistryName, RegistrySettings};
 use crate::oci::{self, Descriptor, ImageManifest};
 use crate::store::KnownBlob;
-use crate::{Digest, Image, ImageError, ImageStore, LayerId};
+use crate::{Digest, Image, ImageError, ImageStore, LayerId, PackOptions};
 
 /// Layers sent at a time.
 const PARALLEL: usize = 3;
@@ -115,7 +115,12 @@ impl Push<'_> {
             return Err(ImageError::NoLayer { id: layer.0.clone() });
         }
         let short = &layer.0[..12];
-        for known in self.store.known_blobs(layer) {
+        // One that was packed for another time is not what this image shall be whenever it is pushed.
+        let options = self.store.pack_options();
+        let fits = |known: &KnownBlob| {
+            options == PackOptions::default() || known.packed.is_none_or(|packed| packed == options)
+        };
+        for known in self.store.known_blobs(layer).into_iter().filter(fits) {
             if let Some(how) = self.find(&known).await? {
                 let task = start(self.progress, format!("layer {short}"), Some(known.size), Unit::Bytes);
                 task.finish(how);
@@ -138,6 +143,7 @@ impl Push<'_> {
             }
         };
         let blob = KnownBlob::new(&sent.blob, &sent.diff_id, self.endpoint.place());
+        let blob = KnownBlob { packed: Some(options), ..blob };
         self.remember(layer, blob.clone())?;
         task.finish(if sent.was_there { "already there" } else { "sent" });
         Ok(Placed { blob, was_sent: !sent.was_there })

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ImageStore, read_optional};
 use crate::oci::Descriptor;
-use crate::{Digest, ImageError, LayerId};
+use crate::{Digest, ImageError, LayerId, PackOptions};
 
 /// A layer was packed in at most so many ways that are worth knowing.
 const KEPT: usize = 4;
@@ -23,6 +23,9 @@ pub(crate) struct KnownBlob {
     pub(crate) diff_id: String,
     /// `host/repository`, last one first.
     pub(crate) places: Vec<String>,
+    /// How it was packed here; `None` where it was pulled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) packed: Option<PackOptions>,
 }
 
 impl KnownBlob {
@@ -33,6 +36,7 @@ impl KnownBlob {
             size: blob.size,
             diff_id: diff_id.to_string(),
             places: vec![place],
+            packed: None,
         }
     }
 

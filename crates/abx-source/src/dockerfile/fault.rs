@@ -13,6 +13,9 @@ pub enum DockerfileFault {
     NoSource { path: String, at: Box<Snippet> },
     #[error("`{path}` is left out of the build by {ignore}")]
     Ignored { path: String, ignore: String, at: Box<Snippet> },
+    /// Nothing is copied; questionable, no reason to stop.
+    #[error("`{pattern}` matches nothing of the package that the build sees")]
+    NoMatch { pattern: String, at: Box<Snippet> },
     #[error("a build here makes images for {host}, not for {wanted}")]
     Platform { wanted: String, host: String, at: Box<Snippet> },
 }
@@ -30,6 +33,9 @@ impl Fault for DockerfileFault {
             Self::BaseDiffers { .. } => "the Dockerfile defines the image: leave `base` out",
             Self::NoSource { .. } => "sources are paths below the package's folder",
             Self::Ignored { .. } => "take it back there with a line that begins with `!`",
+            Self::NoMatch { .. } => {
+                "nothing is copied there; take the source out, or see what an ignore file leaves out"
+            }
             Self::Platform { .. } => "leave `--platform` out, or build on such a host",
         };
         vec![hint.to_owned()]
@@ -38,9 +44,10 @@ impl Fault for DockerfileFault {
     fn snippets(&self) -> Vec<Snippet> {
         match self {
             Self::BaseDiffers { stated, from, .. } => vec![(**stated).clone(), (**from).clone()],
-            Self::NoSource { at, .. } | Self::Ignored { at, .. } | Self::Platform { at, .. } => {
-                vec![(**at).clone()]
-            }
+            Self::NoSource { at, .. }
+            | Self::Ignored { at, .. }
+            | Self::NoMatch { at, .. }
+            | Self::Platform { at, .. } => vec![(**at).clone()],
         }
     }
 }

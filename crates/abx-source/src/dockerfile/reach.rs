@@ -4,18 +4,22 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use abx_dockerfile::{Action, Instruction, MountKind, Verdict, Word};
+use abx_dockerfile::{Glob, Verdict, Word};
 
 use super::Dockerfile;
 use super::fault::DockerfileFault;
+use super::sources::{self, Named};
 
-/// Every source that is not there, or is left out by the ignore file. Sources with variables or patterns are left to
-/// the build.
+/// Every source that is not there, or is left out by the ignore file. Those whose variables only an image knows are left
+/// to the build.
 pub(crate) fn missing(root: &Path, display: &str, dockerfile: &Dockerfile) -> Vec<DockerfileFault> {
     let mut faults = Vec::new();
-    for word in sources(dockerfile, false) {
-        let Some(path) = plain(&word.text).filter(|path| !path.is_empty()) else { continue };
-        let at = || Box::new(dockerfile.file.source.snippet(word.span));
+    for Named { text, span, .. } in sources::named(dockerfile) {
+        let path = cleaned(&text);
+        if path.is_empty() || is_pattern(&text) {
+            continue;
+        }
+        let at = || Box::new(dockerfile.file.source.snippet(span));
         if root.join(&path).symlink_metadata().is_err() {
             faults.push(DockerfileFault::NoSource { path, at: at() });
         } else if dockerfile.hides(&path) {
@@ -28,13 +32,55 @@ pub(crate) fn missing(root: &Path, display: &str, dockerfile: &Dockerfile) -> Ve
     faults
 }
 
+/// Every pattern that matches nothing of what the build sees. Nothing is copied then, and that is no fault.
+pub(crate) fn idle(root: &Path, dockerfile: &Dockerfile) -> io::Result<Vec<DockerfileFault>> {
+    let mut idle = Vec::new();
+    for Named { text, span, has_parents } in sources::named(dockerfile) {
+        if !is_pattern(&text) {
+            continue;
+        }
+        let (pivot, pattern) =
+            if has_parents { text.split_once("/./").unwrap_or(("", &text)) } else { ("", &*text) };
+        let start = cleaned(&format!("{pivot}/{}", start(pattern)));
+        let mut paths = BTreeSet::new();
+        collect(root, &start, &dockerfile.verdict(&start), dockerfile, &mut paths)?;
+        let (pivot, pattern) = (cleaned(pivot), cleaned(pattern));
+        let below = paths.iter().filter_map(|path| path.strip_prefix(&pivot).ok()?.to_str());
+        let is_met = if has_parents { is_within(&pattern, below) } else { is_met(&pattern, below) };
+        // A pattern that means nothing is told by the build.
+        if is_met == Some(false) {
+            let at = Box::new(dockerfile.file.source.snippet(span));
+            idle.push(DockerfileFault::NoMatch { pattern: text, at });
+        }
+    }
+    Ok(idle)
+}
+
+/// Whether a path begins with what the pattern means, part by part.
+fn is_met<'p>(pattern: &str, mut paths: impl Iterator<Item = &'p str>) -> Option<bool> {
+    let globs: Vec<Glob> = pattern.split('/').map(|part| Glob::source(part).ok()).collect::<Option<_>>()?;
+    Some(paths.any(|path| {
+        let mut parts = path.split('/');
+        globs.iter().all(|glob| parts.next().is_some_and(|part| glob.matches(part)))
+    }))
+}
+
+/// Whether a path, or a folder it lies in, is what the pattern means.
+fn is_within<'p>(pattern: &str, mut paths: impl Iterator<Item = &'p str>) -> Option<bool> {
+    let glob = Glob::new(pattern).ok()?;
+    Some(paths.any(|path| Path::new(path).ancestors().any(|path| glob.matches(&path.to_string_lossy()))))
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '\\'])
+}
+
 /// What it can copy, and the files that say so, as paths relative to `root`.
 pub(crate) fn files(root: &Path, dockerfile: &Dockerfile) -> io::Result<BTreeSet<PathBuf>> {
     let mut paths = BTreeSet::new();
     let own = abx_dockerfile::ignore::files(dockerfile.name).into_iter().chain([dockerfile.name.to_owned()]);
     paths.extend(own.map(PathBuf::from).filter(|path| root.join(path).is_file()));
-    let mut starts: Vec<String> =
-        sources(dockerfile, true).into_iter().map(|word| start(&word.text)).collect();
+    let mut starts: Vec<String> = words(dockerfile).map(|word| start(&word.text)).collect();
     starts.sort();
     let mut done: Vec<&str> = Vec::new();
     for start in &starts {
@@ -94,40 +140,12 @@ impl Dockerfile {
     }
 }
 
-/// The words that name files of the package in the stages the target needs. What others do that begin with a stage
-/// counts where `with_triggers` says so.
-fn sources(dockerfile: &Dockerfile, with_triggers: bool) -> Vec<&Word> {
-    let mut words = Vec::new();
-    for &number in &dockerfile.graph.order {
-        let stage = &dockerfile.file.stages[number];
-        stage.instructions.iter().for_each(|instruction| of_instruction(instruction, &mut words));
-        if with_triggers {
-            stage.triggers().for_each(|instruction| of_instruction(instruction, &mut words));
-        }
-    }
-    words
-}
-
-fn of_instruction<'d>(instruction: &'d Instruction, words: &mut Vec<&'d Word>) {
-    match &instruction.action {
-        Action::Copy(copy) if copy.from.is_none() => words.extend(&copy.files.sources),
-        Action::Add(add) => {
-            words.extend(add.files.sources.iter().filter(|source| !source.text.contains("://")));
-        }
-        Action::Run(run) => {
-            words.extend(run.mounts.iter().filter_map(|mount| match &mount.kind {
-                MountKind::Bind { source, from: None, .. } => Some(source),
-                _ => None,
-            }));
-        }
-        _ => {}
-    }
-}
-
-/// The path a source means, where no variable, pattern or quote stands in it.
-fn plain(text: &str) -> Option<String> {
-    let is_plain = !text.contains(['$', '*', '?', '[', '\\', '"', '\'']);
-    is_plain.then(|| cleaned(text))
+/// The words that name files of the package in the stages the target needs, and in what others do that begin with one
+/// of them.
+fn words(dockerfile: &Dockerfile) -> impl Iterator<Item = &Word> {
+    let stages = dockerfile.graph.order.iter().map(|number| &dockerfile.file.stages[*number]);
+    let instructions = stages.flat_map(|stage| stage.instructions.iter().chain(stage.triggers()));
+    instructions.flat_map(|instruction| sources::sources(&instruction.action)).map(|(word, _)| word)
 }
 
 /// The folder or file below which a source lies for sure.
@@ -159,17 +177,30 @@ mod tests {
     #[test]
     fn where_a_source_begins() {
         let rows = [
-            (".", "", Some("")),
-            ("./config/", "config", Some("config")),
-            ("/a/../b", "b", Some("b")),
-            ("../../a", "a", Some("a")),
-            ("src/*.rs", "src", None),
-            ("src/a*/b", "src", None),
-            ("*.txt", "", None),
-            ("$DIR/a", "", None),
+            (".", ""),
+            ("./config/", "config"),
+            ("/a/../b", "b"),
+            ("../../a", "a"),
+            ("src/*.rs", "src"),
+            ("src/a*/b", "src"),
+            ("*.txt", ""),
+            ("$DIR/a", ""),
         ];
-        for (text, expected, whole) in rows {
-            assert_eq!((start(text).as_str(), plain(text).as_deref()), (expected, whole), "{text}");
+        for (text, expected) in rows {
+            assert_eq!(start(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_patterns_meet() {
+        let paths = ["a/b.rs", "a/c/d.rs", "x"];
+        let met = |pattern| is_met(pattern, paths.into_iter());
+        let within = |pattern| is_within(pattern, paths.into_iter());
+        assert_eq!(
+            ["*.rs", "*", "a/*.rs", "?/c", "a/*/e"].map(met),
+            [false, true, true, true, false].map(Some)
+        );
+        assert_eq!(["**/*.rs", "*/c", "b/**"].map(within), [true, true, false].map(Some));
+        assert_eq!((met("[a"), within("[a")), (None, None));
     }
 }

@@ -75,6 +75,9 @@ pub(super) struct Record {
     /// Of the tree; entries of older versions have none.
     #[serde(default)]
     pub(super) digest: String,
+    /// When the commit was made, in seconds since 1970; entries of older versions do not say.
+    #[serde(default)]
+    pub(super) committed: Option<i64>,
     /// Seconds since 1970.
     pub(super) fetched: u64,
 }
@@ -151,9 +154,17 @@ impl Cache {
     }
 
     pub(super) fn is_complete(&self, commit: &str) -> bool {
-        let Ok(bytes) = std::fs::read(self.entry(commit).join(MARK)) else { return false };
-        serde_json::from_slice::<Record>(&bytes).is_ok_and(|record| record.commit == commit)
-            && self.entry(commit).join(TREE).is_dir()
+        self.record(commit).is_some() && self.entry(commit).join(TREE).is_dir()
+    }
+
+    /// When a commit that is here was made.
+    pub(super) fn committed(&self, commit: &str) -> Option<i64> {
+        self.record(commit)?.committed
+    }
+
+    fn record(&self, commit: &str) -> Option<Record> {
+        let bytes = std::fs::read(self.entry(commit).join(MARK)).ok()?;
+        serde_json::from_slice::<Record>(&bytes).ok().filter(|record| record.commit == commit)
     }
 
     pub(super) fn entry(&self, commit: &str) -> PathBuf {

@@ -68,6 +68,7 @@ pub(super) async fn download(
         commit: commit.to_owned(),
         files: extracted.files,
         digest: extracted.digest.clone(),
+        committed: extracted.newest,
         fetched: now(),
     };
     cache.publish(staging, ENTRY, &record)?;
