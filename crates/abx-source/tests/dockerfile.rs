@@ -173,8 +173,8 @@ fn variables_of_sources_are_filled_in_where_no_image_has_a_say() {
     assert_eq!(
         world.faults("./s"),
         [
-            "E2004 there is no `gone/b` in the package @ ./s/Dockerfile:7:14",
-            "E2004 there is no `b` in the package @ ./s/Dockerfile:7:23",
+            "E2004 there is no `gone/b` in the package @ ./s/Dockerfile:7:13",
+            "E2004 there is no `b` in the package @ ./s/Dockerfile:7:22",
             "E2004 there is no `conf/e` in the package @ ./s/Dockerfile:10:6",
             "E2004 there is no `c` in the package @ ./s/Dockerfile:10:15",
             "E2004 there is no `conf/g` in the package @ ./s/Dockerfile:11:13",
