@@ -7,8 +7,10 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use abx_protocol::BootConfig;
+use abx_protocol::private::LIBRARY;
 
 use crate::activity::Activity;
+use crate::commands::Commands;
 use crate::files::watchers::Watchers;
 use crate::metrics::CpuMeter;
 use crate::process::Processes;
@@ -28,6 +30,7 @@ pub(crate) struct Guest {
     pub(crate) processes: Processes,
     pub(crate) watchers: Watchers,
     pub(crate) startup: StartupLog,
+    pub(crate) commands: Commands,
     pub(crate) cpu: CpuMeter,
     pub(crate) started: Instant,
     /// Children must set their out-of-memory score back to 0.
@@ -58,6 +61,7 @@ impl Guest {
             processes: Processes::default(),
             watchers: Watchers::default(),
             startup,
+            commands: Commands::default(),
             cpu: CpuMeter::default(),
             started: Instant::now(),
             resets_oom_score,
@@ -92,7 +96,7 @@ impl Guest {
     }
 
     /// The whole environment of a process: who it runs as, then the sandbox's variables, then what says
-    /// which sandbox this is, then the call's own.
+    /// which sandbox this is, then the call's own. Python finds our package last.
     pub(crate) fn environment(
         &self,
         user: &User,
@@ -113,6 +117,17 @@ impl Guest {
         env.insert("E2B_SANDBOX_ID".to_owned(), self.config.sandbox_id.clone());
         env.insert("E2B_TEMPLATE_ID".to_owned(), self.config.template.clone());
         env.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
+        if Path::new(LIBRARY).exists() {
+            append(env.entry("PYTHONPATH".to_owned()).or_default(), LIBRARY);
+        }
         env
     }
+}
+
+/// Adds `last` to a list of paths, behind all that is there.
+fn append(list: &mut String, last: &str) {
+    if !list.is_empty() {
+        list.push(':');
+    }
+    list.push_str(last);
 }

@@ -7,6 +7,7 @@
 //! - [`guest`], [`users`]: what every call can see, and who it is for,
 //! - [`command`], [`channel`], [`pty`]: one process and its ends,
 //! - [`process`]: processes that calls start; [`startup`], [`probe`]: those the host starts,
+//! - [`commands`]: who answers for named commands,
 //! - [`files`]: files, directories, changes, archives,
 //! - [`http`]: how calls come in; [`environment`], [`info`], [`metrics`], [`activity`]: small answers.
 //!
@@ -17,6 +18,7 @@ mod activity;
 mod boot;
 mod channel;
 mod command;
+mod commands;
 mod environment;
 mod files;
 mod guest;
@@ -40,6 +42,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use crate::boot::Inherited;
 use crate::guest::Guest;
@@ -81,20 +84,35 @@ async fn serve(inherited: Inherited, resets_oom_score: bool) -> io::Result<()> {
     let listener = http::Listener::new(listener)?;
     let reaper = tokio::task::spawn_local(guest.reaper.clone().run());
     tokio::task::spawn_local(http::serve(listener, guest.clone()));
-    tokio::task::spawn_local(startup::run(Rc::clone(&guest)));
+    let startup = tokio::task::spawn_local(startup::run(Rc::clone(&guest)));
     tokio::select! {
         collected = reaper => collected.map_err(io::Error::other)?,
-        released = hold(control) => released,
+        released = hold(control, startup) => released,
     }
 }
 
-/// Says that we serve, then waits for the host to let go.
-async fn hold(control: Option<OwnedFd>) -> io::Result<()> {
+/// Says that we serve, and later that the startup command has ended; waits for the host to let go.
+async fn hold(control: Option<OwnedFd>, startup: tokio::task::JoinHandle<()>) -> io::Result<()> {
     let Some(control) = control else { return std::future::pending().await };
     let control = channel::register(control)?;
-    control
-        .async_io(Interest::WRITABLE, |control| Ok(rustix::io::write(control, abx_protocol::boot::READY)?))
-        .await?;
+    let say = async |line: &[u8]| {
+        control.async_io(Interest::WRITABLE, |control| Ok(rustix::io::write(control, line)?)).await
+    };
+    say(abx_protocol::boot::READY).await?;
+    let tell = async {
+        let _ = startup.await;
+        // Where the host has let go, it is seen below.
+        let _ = say(abx_protocol::boot::ENDED).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = tell => Ok(()),
+        () = let_go(&control) => Ok(()),
+    }
+}
+
+/// Returns when the host has let go.
+async fn let_go(control: &AsyncFd<OwnedFd>) {
     loop {
         let mut ignored = [0; 64];
         let read = control
@@ -102,7 +120,7 @@ async fn hold(control: Option<OwnedFd>) -> io::Result<()> {
             .await;
         // What the host says here means nothing yet; its silence for good, or an error, is the end.
         if !read.is_ok_and(|length| length > 0) {
-            return Ok(());
+            return;
         }
     }
 }

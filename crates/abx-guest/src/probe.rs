@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use abx_protocol::private::{ExecRequest, ExecResponse};
-use abx_protocol::process::Output;
 use abx_protocol::signal::Exit;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -69,12 +68,12 @@ async fn finish(child: Child, deadline: Instant) -> ExecResponse {
                 tree::kill(pid);
             }
             output = outputs.next(), if open => match output {
-                Some(output) => tail.push(bytes_of(&output)),
+                Some(output) => tail.push(output.bytes()),
                 None => open = false,
             },
         }
     };
-    settle(outputs, async |output| tail.push(bytes_of(&output))).await;
+    settle(outputs, async |output| tail.push(output.bytes())).await;
     let exit_code = exit.map_or(1, Exit::shell_status);
     ExecResponse { exit_code, timed_out, output: tail.text() }
 }
@@ -90,11 +89,5 @@ impl Drop for KillOnDrop {
         if !self.end.is_reached() {
             tree::kill(self.pid);
         }
-    }
-}
-
-fn bytes_of(output: &Output) -> &[u8] {
-    match output {
-        Output::Stdout(bytes) | Output::Stderr(bytes) | Output::Pty(bytes) => bytes,
     }
 }

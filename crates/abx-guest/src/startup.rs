@@ -91,19 +91,15 @@ pub(crate) async fn run(guest: Rc<Guest>) {
         Err(error) => return fail(log, &error.to_string(), error.exit_status().unwrap_or(126)),
     };
     log.begin(Some(process.number()));
-    let mut lines = [Lines::new("stdout"), Lines::new("stderr")];
+    let mut lines = Lines::default();
     while let Some(event) = events.recv().await {
         match event.event {
             Some(Event::Data(DataEvent { output: Some(output) })) => {
-                let (lines, bytes) = match output {
-                    Output::Stdout(bytes) | Output::Pty(bytes) => (&mut lines[0], bytes),
-                    Output::Stderr(bytes) => (&mut lines[1], bytes),
-                };
-                log.tail.borrow_mut().push(&bytes);
-                lines.push(&bytes, log);
+                log.tail.borrow_mut().push(output.bytes());
+                lines.push(&output, log);
             }
             Some(Event::End(end)) => {
-                lines.iter_mut().for_each(|lines| lines.finish(log));
+                lines.finish(log);
                 log.write("abx", format!("startup command ended: {}", end.status).as_bytes());
                 log.end(Exit::parse(&end.status).map_or(1, Exit::shell_status));
             }
@@ -118,31 +114,39 @@ fn fail(log: &StartupLog, message: &str, status: u8) {
     log.end(status);
 }
 
-/// Puts lines together from pieces cut anywhere.
-struct Lines {
-    stream: &'static str,
-    partial: Vec<u8>,
+/// Puts lines together from pieces cut anywhere, and logs them.
+#[derive(Default)]
+pub(crate) struct Lines {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
 }
 
 impl Lines {
-    fn new(stream: &'static str) -> Self {
-        Self { stream, partial: Vec::new() }
-    }
-
-    fn push(&mut self, bytes: &[u8], log: &StartupLog) {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.partial.extend_from_slice(piece);
-            if self.partial.ends_with(b"\n") || self.partial.len() >= MAX_LINE {
-                self.finish(log);
+    /// Logs the lines that are whole by now.
+    pub(crate) fn push(&mut self, output: &Output, log: &StartupLog) {
+        let (stream, partial) = match output {
+            Output::Stdout(_) | Output::Pty(_) => ("stdout", &mut self.stdout),
+            Output::Stderr(_) => ("stderr", &mut self.stderr),
+        };
+        for piece in output.bytes().split_inclusive(|byte| *byte == b'\n') {
+            partial.extend_from_slice(piece);
+            if partial.ends_with(b"\n") || partial.len() >= MAX_LINE {
+                log_line(stream, partial, log);
             }
         }
     }
 
-    fn finish(&mut self, log: &StartupLog) {
-        if !self.partial.is_empty() {
-            log.write(self.stream, self.partial.strip_suffix(b"\n").unwrap_or(&self.partial));
-            self.partial.clear();
-        }
+    /// Logs what is left, though no line break came.
+    pub(crate) fn finish(&mut self, log: &StartupLog) {
+        log_line("stdout", &mut self.stdout, log);
+        log_line("stderr", &mut self.stderr, log);
+    }
+}
+
+fn log_line(stream: &str, partial: &mut Vec<u8>, log: &StartupLog) {
+    if !partial.is_empty() {
+        log.write(stream, partial.strip_suffix(b"\n").unwrap_or(partial));
+        partial.clear();
     }
 }
 

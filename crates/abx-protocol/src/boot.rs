@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! ABX_LISTEN_FD   a listening unix socket
-//! ABX_CONTROL_FD  one end of a socket pair: the daemon writes "ready\n" once it serves, and
-//!                 exits when the host closes its end
+//! ABX_CONTROL_FD  one end of a socket pair: the daemon writes "ready\n" once it serves, "ended\n" once
+//!                 the startup command has ended (at once where there is none), and exits when the host
+//!                 closes its end
 //! ABX_CONFIG_FD   a file or memfd that holds a `BootConfig` as JSON, read from offset 0
 //! ABX_LOG_FD      optional: where the startup command's output goes, one `LogLine` as JSON a line
 //! ```
@@ -20,6 +21,8 @@ pub const CONFIG_FD: &str = "ABX_CONFIG_FD";
 pub const LOG_FD: &str = "ABX_LOG_FD";
 /// What the daemon writes to the control descriptor once it serves.
 pub const READY: &[u8] = b"ready\n";
+/// What it writes there once the startup command has ended.
+pub const ENDED: &[u8] = b"ended\n";
 
 /// The daemon's configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@
 //! POST exec        ExecRequest                 → ExecResponse
 //! GET  archive?path=…&username=…               → a tar stream of the directory's (or file's) content
 //! PUT  archive?path=…&username=…  tar stream   → ArchiveReport
+//! POST commands                                → CommandService
 //! GET  tunnel?port=…  Upgrade: abx-tunnel      → 101, then the bytes of the port on the sandbox's loopback
 //! ```
 //!
@@ -25,6 +26,12 @@ pub const PORTS: &str = "/abx/v1/ports";
 pub const EXEC: &str = "/abx/v1/exec";
 pub const ARCHIVE: &str = "/abx/v1/archive";
 pub const TUNNEL: &str = "/abx/v1/tunnel";
+pub const COMMANDS: &str = "/abx/v1/commands";
+
+/// Where the Python package of named commands lies inside.
+pub const LIBRARY: &str = "/run/abx/python";
+/// Where named commands are served inside, by the template or by us.
+pub const COMMANDS_PORT: u16 = 9000;
 
 /// The protocol that a request for a [`TUNNEL`] upgrades to: whatever the port speaks.
 pub const UPGRADE: &str = "abx-tunnel";
@@ -147,6 +154,18 @@ pub struct ExecResponse {
     pub output: String,
 }
 
+/// Who answers for the sandbox's named commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CommandService {
+    pub port: u16,
+    /// Ours; else a server of the template's own.
+    pub is_ours: bool,
+    /// What it wants to see as `Authorization: Bearer`, where the template sets `ABX_SERVER_TOKEN`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
 /// What an uploaded archive came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -171,12 +190,14 @@ mod tests {
             Startup { state: StartupState::Exited, pid: Some(7), exit_code: Some(1), tail: "t".to_owned() };
         let request = ExecRequest { command: "c".to_owned(), user: Some("u".to_owned()), timeout: 1.5 };
         let response = ExecResponse { exit_code: 137, timed_out: true, output: "o".to_owned() };
+        let service = CommandService { port: 9000, is_ours: true, token: Some("t".to_owned()) };
         let report = ArchiveReport { entries: 1, bytes: 2, skipped: vec!["s".to_owned()] };
         let info = Info { env: vec![("K".to_owned(), "V".to_owned())], ..Info::default() };
         let owner = Owner { pid: 7, name: "n".to_owned(), command: "n -x".to_owned(), age_seconds: 0.5 };
         let ports =
             Ports { ports: vec![ListeningPort { port: 80, address: "::".to_owned(), process: owner }] };
         let rows = [
+            (serde_json::to_string(&service), r#"{"port":9000,"is_ours":true,"token":"t"}"#),
             (
                 serde_json::to_string(&ports),
                 concat!(

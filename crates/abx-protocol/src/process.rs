@@ -167,6 +167,15 @@ pub enum Output {
     Pty(#[serde(with = "json::bytes")] Bytes),
 }
 
+impl Output {
+    /// What was written, wherever to.
+    pub fn bytes(&self) -> &Bytes {
+        match self {
+            Self::Stdout(bytes) | Self::Stderr(bytes) | Self::Pty(bytes) => bytes,
+        }
+    }
+}
+
 /// Always last.
 #[derive(Clone, PartialEq, Message, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -17,7 +17,7 @@ use crate::activity::Busy;
 use crate::files::{archive, compose, download, service as files, upload};
 use crate::guest::Guest;
 use crate::process::service as processes;
-use crate::{environment, info, metrics, ports, probe};
+use crate::{commands, environment, info, metrics, ports, probe};
 
 /// So much of a body is read from one who may not call.
 const STRANGERS_COURTESY: usize = 1 << 20;
@@ -74,6 +74,7 @@ async fn used(guest: &Rc<Guest>, request: Request<Incoming>, path: &str, busy: B
         ("POST", "/files/compose") => answer(compose::compose(guest, request).await),
         ("GET", private::ARCHIVE) => answer(archive::send(guest, &request, busy)),
         ("PUT", private::ARCHIVE) => answer(archive::receive(guest, request).await),
+        ("POST", private::COMMANDS) => answer(commands::ensure(guest).await),
         ("GET", private::TUNNEL) => answer(tunnel::open(request, busy).await),
         ("GET", "/metrics") => metrics::metrics(guest),
         ("GET", "/envs") => environment::envs(guest),

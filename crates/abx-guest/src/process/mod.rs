@@ -26,7 +26,7 @@ use crate::channel::Channel;
 use crate::pty;
 use crate::reaper::End;
 
-pub(crate) use launch::{Launch, launch};
+pub(crate) use launch::{Launch, LaunchError, launch};
 pub(crate) use pump::{Outputs, settle};
 
 /// Events a listener may lag behind before the process is held back.
