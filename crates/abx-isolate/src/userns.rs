@@ -123,7 +123,8 @@ extern "C" fn hold(owner: *mut libc::c_void) -> libc::c_int {
 }
 
 fn map(pid: i32, lines: &str) -> Result<OwnedFd, IsolateError> {
-    for file in ["uid_map", "gid_map"] {
+    // Whoever is inside could write the last, once.
+    for file in ["uid_map", "gid_map", "projid_map"] {
         std::fs::write(format!("/proc/{pid}/{file}"), lines)
             .map_err(system("map ids into the user namespace"))?;
     }
