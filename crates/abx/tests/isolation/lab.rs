@@ -90,9 +90,7 @@ fn furnish() {
         "link set uplink up",
         "link set nowhere up",
         "route add default via 198.51.100.1",
-        "link add metadata type dummy",
-        &format!("address add {METADATA}/32 dev metadata"),
-        "link set metadata up",
+        &format!("address add {METADATA}/32 dev uplink"),
     ] {
         run_program("ip", words);
     }

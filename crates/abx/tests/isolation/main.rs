@@ -17,7 +17,6 @@ mod network;
 mod processes;
 mod seams;
 mod system_calls;
-mod transfers;
 
 use abx_test::Program;
 

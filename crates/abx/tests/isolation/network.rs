@@ -90,7 +90,7 @@ attempt("another's address", lambda: socket.socket().bind(("10.201.0.1", 0)))
 attempt("transparent", lambda: socket.socket().setsockopt(0, 19, 1))
 attempt("mark", lambda: socket.socket().setsockopt(socket.SOL_SOCKET, 36, 1))
 attempt("buffer beyond the limit", lambda: socket.socket().setsockopt(socket.SOL_SOCKET, 33, 1 << 28))
-attempt("events of the kernel", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15).send(struct.pack("=IHHII", 16, 16, 1, 1, 0)))
+attempt("events of the kernel", lambda: netlink(16, b"add@/devices/abx\0", 15))
 "#;
 
 #[test]

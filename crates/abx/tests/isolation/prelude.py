@@ -45,5 +45,9 @@ def in_child(work):
 
 
 def opened(path, flags=os.O_WRONLY):
-    """Opens and closes, and writes nothing."""
-    os.close(os.open(path, flags))
+    """Opens and closes, and writes nothing. A file that is hidden is the null device."""
+    opened = os.open(path, flags)
+    is_null = os.fstat(opened).st_rdev == os.makedev(1, 3) and path != "/dev/null"
+    os.close(opened)
+    if is_null:
+        raise OSError(errno.ENOENT, "hidden")
