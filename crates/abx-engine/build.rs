@@ -1,4 +1,5 @@
-//! Builds the daemon that runs inside every sandbox and hands its bytes to `src/guest_program.rs`.
+//! Builds the daemon that runs inside every sandbox and hands its bytes to `src/guest_program.rs`; lists the files
+//! of `python/` for `src/python_library.rs`.
 //!
 //! It is a second program, statically linked, because it executes where there is no loader and no library, and
 //! because every sandbox start pays for its page faults. (One static binary that executes itself again would
@@ -64,13 +65,55 @@ fn main() {
     println!("cargo::rerun-if-changed={}", engine.join("build.rs").display());
 
     let out = PathBuf::from(variable("OUT_DIR"));
+    list_python(&engine.join("python"), &out.join("python_library.rs"));
     let built = build(&workspace, &target_directory(&out));
     let bytes = fs::read(&built).unwrap_or_else(|error| panic!("cannot read {}: {error}", built.display()));
     let program = out.join("abx-guest");
     fs::write(&program, &bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", program.display()));
-    let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     println!("cargo::rustc-env=ABX_GUEST_PROGRAM={}", program.display());
-    println!("cargo::rustc-env=ABX_GUEST_DIGEST={}", &digest[..16]);
+    println!("cargo::rustc-env=ABX_GUEST_DIGEST={}", digest(Sha256::new_with_prefix(&bytes)));
+}
+
+/// The first half is told apart well enough.
+fn digest(hasher: Sha256) -> String {
+    hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes the table of the library's files, `(path, content)`, and says by which digest they go.
+fn list_python(root: &Path, table: &Path) {
+    println!("cargo::rerun-if-changed={}", root.display());
+    let mut paths = Vec::new();
+    find_python(root, &mut paths);
+    paths.sort();
+    let mut hasher = Sha256::new();
+    let mut text = String::from("&[\n");
+    for path in &paths {
+        let name = path.strip_prefix(root).expect("found below").display().to_string();
+        let content =
+            fs::read(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
+        hasher.update(name.as_bytes());
+        hasher.update(b"\0");
+        hasher.update(&content);
+        text += &format!("    ({name:?}, include_str!({:?})),\n", path.display().to_string());
+    }
+    fs::write(table, text + "]\n")
+        .unwrap_or_else(|error| panic!("cannot write {}: {error}", table.display()));
+    println!("cargo::rustc-env=ABX_PYTHON_LIBRARY={}", table.display());
+    println!("cargo::rustc-env=ABX_PYTHON_DIGEST={}", digest(hasher));
+}
+
+fn find_python(directory: &Path, paths: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(directory)
+        .unwrap_or_else(|error| panic!("cannot list {}: {error}", directory.display()));
+    for entry in entries {
+        let path =
+            entry.unwrap_or_else(|error| panic!("cannot list {}: {error}", directory.display())).path();
+        if path.is_dir() {
+            find_python(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "py") {
+            paths.push(path);
+        }
+    }
 }
 
 /// Runs the inner cargo and returns the program it made.

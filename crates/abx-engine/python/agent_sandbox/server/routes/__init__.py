@@ -1,0 +1,1 @@
+"""What each endpoint does, a group or less a file. Loaded when first asked for."""
