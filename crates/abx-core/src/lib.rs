@@ -7,6 +7,7 @@
 //! - [`progress`]: progress as data,
 //! - [`invalid`]: all that is wrong with one file,
 //! - [`home`]: where things lie on disk,
+//! - [`egress`]: what of the outside a sandbox may reach,
 //! - [`host`]: the host's mirrors, proxies and certificates as values,
 //! - [`fs`]: atomic writes, locks and staging directories,
 //! - [`secret`]: a string that cannot be printed.
@@ -14,6 +15,7 @@
 //! **Architecture Invariant:** this crate never touches the network and reads no environment variable.
 
 pub mod code;
+pub mod egress;
 pub mod fault;
 pub mod fs;
 pub mod home;
@@ -23,6 +25,7 @@ pub mod progress;
 pub mod secret;
 
 pub use code::Code;
+pub use egress::Egress;
 pub use fault::{Fault, Snippet};
 pub use home::Home;
 pub use invalid::Invalid;
