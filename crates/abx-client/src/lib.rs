@@ -5,7 +5,8 @@
 //! - [`client`]: the [`Client`] and its small calls,
 //! - [`process`]: starting a process, its events, its input,
 //! - [`files`]: looking at files, uploads, downloads, whole directories,
-//! - [`tunnel`]: connections to the ports inside,
+//! - [`tunnel`], [`request`]: connections to the ports inside, HTTP to the servers there,
+//! - [`commands`]: who answers for named commands,
 //! - [`error`]: what can go wrong,
 //! - `transport`: one connection per call.
 //!
@@ -21,16 +22,18 @@
 //! [`Exit::shell_status`] is the code or 128 and the signal.
 
 pub mod client;
+pub mod commands;
 pub mod error;
 pub mod files;
 pub mod process;
+pub mod request;
 pub mod socket;
 mod transport;
 pub mod tunnel;
 
 pub use abx_protocol::filesystem::{EntryInfo, FileType};
 pub use abx_protocol::private::{
-    Activity, ArchiveReport, ExecRequest, ExecResponse, Info, ListeningPort, Owner, Startup, StartupState,
+    Activity, ArchiveReport, CommandService, ExecRequest, ExecResponse, Info, ListeningPort, Owner, Startup, StartupState,
 };
 pub use abx_protocol::process::PtySize;
 pub use abx_protocol::signal::Exit;
