@@ -56,10 +56,12 @@ const PROFILE: [&str; 4] = [
 fn main() {
     let engine = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let workspace = engine.ancestors().nth(2).expect("crates/abx-engine lies two levels down").to_owned();
-    for watched in ["crates/abx-guest/src", "crates/abx-guest/Cargo.toml", "crates/abx-protocol/src"] {
-        println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
+    for watched in ["abx-guest", "abx-code", "abx-protocol"].map(|name| workspace.join("crates").join(name)) {
+        for part in ["src", "Cargo.toml"] {
+            println!("cargo::rerun-if-changed={}", watched.join(part).display());
+        }
     }
-    for watched in ["crates/abx-protocol/Cargo.toml", "Cargo.toml", "Cargo.lock"] {
+    for watched in ["Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
     }
     println!("cargo::rerun-if-changed={}", engine.join("build.rs").display());

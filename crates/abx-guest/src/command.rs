@@ -87,11 +87,8 @@ impl Command<'_> {
             Terminal::None { stdin } => attach_pipes(&mut command, stdin)?,
             Terminal::Pty(size) => attach_pty(&mut command, size, self.user)?,
         };
-        let becoming = Becoming {
-            credentials: getuid().is_root().then(|| Credentials::of(self.user)),
-            controls_terminal: matches!(self.terminal, Terminal::Pty(_)),
-            resets_oom_score: guest.resets_oom_score,
-        };
+        let controls_terminal = matches!(self.terminal, Terminal::Pty(_));
+        let becoming = Becoming { controls_terminal, ..Becoming::of(guest, self.user) };
         // SAFETY: `Becoming::apply` makes system calls only; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(move || becoming.apply()) };
         let child = spawn_patiently(&mut command).map_err(SpawnError::of_exec)?;
@@ -140,7 +137,7 @@ fn attach_pty(command: &mut std::process::Command, size: PtySize, user: &User) -
 }
 
 /// What happens between fork and exec.
-struct Becoming {
+pub(crate) struct Becoming {
     /// Absent where we are not root and so can only start processes as ourselves.
     credentials: Option<Credentials>,
     controls_terminal: bool,
@@ -164,7 +161,17 @@ impl Credentials {
 }
 
 impl Becoming {
-    fn apply(&self) -> io::Result<()> {
+    /// The user, without a terminal.
+    pub(crate) fn of(guest: &Guest, user: &User) -> Self {
+        Self {
+            credentials: getuid().is_root().then(|| Credentials::of(user)),
+            controls_terminal: false,
+            resets_oom_score: guest.resets_oom_score,
+        }
+    }
+
+    /// Makes system calls only; it neither allocates nor takes a lock.
+    pub(crate) fn apply(&self) -> io::Result<()> {
         setsid()?;
         if self.controls_terminal {
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;

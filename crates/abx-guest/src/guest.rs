@@ -10,6 +10,7 @@ use abx_protocol::BootConfig;
 use abx_protocol::private::LIBRARY;
 
 use crate::activity::Activity;
+use crate::code::CodeServer;
 use crate::commands::Commands;
 use crate::files::watchers::Watchers;
 use crate::metrics::CpuMeter;
@@ -30,6 +31,7 @@ pub(crate) struct Guest {
     pub(crate) processes: Processes,
     pub(crate) watchers: Watchers,
     pub(crate) startup: StartupLog,
+    pub(crate) code: CodeServer,
     pub(crate) commands: Commands,
     pub(crate) cpu: CpuMeter,
     pub(crate) started: Instant,
@@ -61,6 +63,7 @@ impl Guest {
             processes: Processes::default(),
             watchers: Watchers::default(),
             startup,
+            code: CodeServer::default(),
             commands: Commands::default(),
             cpu: CpuMeter::default(),
             started: Instant::now(),

@@ -8,6 +8,7 @@
 //! - [`command`], [`channel`], [`pty`]: one process and its ends,
 //! - [`process`]: processes that calls start; [`startup`], [`probe`]: those the host starts,
 //! - [`commands`]: who answers for named commands,
+//! - [`code`]: the server that runs cells, a process of its own from the same file,
 //! - [`files`]: files, directories, changes, archives,
 //! - [`http`]: how calls come in; [`environment`], [`info`], [`metrics`], [`activity`]: small answers.
 //!
@@ -17,6 +18,7 @@
 mod activity;
 mod boot;
 mod channel;
+mod code;
 mod command;
 mod commands;
 mod environment;
@@ -43,6 +45,7 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::task::JoinHandle;
 
 use crate::boot::Inherited;
 use crate::guest::Guest;
@@ -52,7 +55,11 @@ use crate::startup::StartupLog;
 const FILE_THREADS: usize = 8;
 
 fn main() -> ExitCode {
-    match run() {
+    let result = match std::env::args_os().nth(1) {
+        Some(word) if word == code::ENTRY => abx_code::run(),
+        _ => run(),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // The host reads what we say last; there is nobody else to tell.
@@ -84,15 +91,16 @@ async fn serve(inherited: Inherited, resets_oom_score: bool) -> io::Result<()> {
     let listener = http::Listener::new(listener)?;
     let reaper = tokio::task::spawn_local(guest.reaper.clone().run());
     tokio::task::spawn_local(http::serve(listener, guest.clone()));
+    let has_startup = guest.config.startup_command.is_some();
     let startup = tokio::task::spawn_local(startup::run(Rc::clone(&guest)));
     tokio::select! {
         collected = reaper => collected.map_err(io::Error::other)?,
-        released = hold(control, startup) => released,
+        released = hold(control, has_startup.then_some(startup)) => released,
     }
 }
 
 /// Says that we serve, and later that the startup command has ended; waits for the host to let go.
-async fn hold(control: Option<OwnedFd>, startup: tokio::task::JoinHandle<()>) -> io::Result<()> {
+async fn hold(control: Option<OwnedFd>, startup: Option<JoinHandle<()>>) -> io::Result<()> {
     let Some(control) = control else { return std::future::pending().await };
     let control = channel::register(control)?;
     let say = async |line: &[u8]| {
@@ -100,9 +108,11 @@ async fn hold(control: Option<OwnedFd>, startup: tokio::task::JoinHandle<()>) ->
     };
     say(abx_protocol::boot::READY).await?;
     let tell = async {
-        let _ = startup.await;
-        // Where the host has let go, it is seen below.
-        let _ = say(abx_protocol::boot::ENDED).await;
+        if let Some(startup) = startup {
+            let _ = startup.await;
+            // Where the host has let go, it is seen below.
+            let _ = say(abx_protocol::boot::ENDED).await;
+        }
         std::future::pending::<()>().await;
     };
     tokio::select! {

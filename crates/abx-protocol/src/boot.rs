@@ -3,8 +3,7 @@
 //! ```text
 //! ABX_LISTEN_FD   a listening unix socket
 //! ABX_CONTROL_FD  one end of a socket pair: the daemon writes "ready\n" once it serves, "ended\n" once
-//!                 the startup command has ended (at once where there is none), and exits when the host
-//!                 closes its end
+//!                 the startup command has ended, and exits when the host closes its end
 //! ABX_CONFIG_FD   a file or memfd that holds a `BootConfig` as JSON, read from offset 0
 //! ABX_LOG_FD      optional: where the startup command's output goes, one `LogLine` as JSON a line
 //! ```
@@ -41,6 +40,9 @@ pub struct BootConfig {
     /// The shell of the startup command and of probes. Empty: `/bin/bash`, else `/bin/sh`.
     pub shell: String,
     pub capabilities: Vec<String>,
+    /// The port of the code service instead of its usual one; 0 for any. For tests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_port: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_command: Option<StartupCommand>,
     /// Where set, every call but the open ones must carry it as `X-Access-Token`.

@@ -9,6 +9,7 @@
 //! GET  archive?path=…&username=…               → a tar stream of the directory's (or file's) content
 //! PUT  archive?path=…&username=…  tar stream   → ArchiveReport
 //! POST commands                                → CommandService
+//! POST code                                    → CodeService, which listens from then on; 403 without the capability
 //! GET  tunnel?port=…  Upgrade: abx-tunnel      → 101, then the bytes of the port on the sandbox's loopback
 //! ```
 //!
@@ -26,6 +27,7 @@ pub const PORTS: &str = "/abx/v1/ports";
 pub const EXEC: &str = "/abx/v1/exec";
 pub const ARCHIVE: &str = "/abx/v1/archive";
 pub const TUNNEL: &str = "/abx/v1/tunnel";
+pub const CODE: &str = "/abx/v1/code";
 pub const COMMANDS: &str = "/abx/v1/commands";
 
 /// Where the Python package of named commands lies inside.
@@ -35,6 +37,13 @@ pub const COMMANDS_PORT: u16 = 9000;
 
 /// The protocol that a request for a [`TUNNEL`] upgrades to: whatever the port speaks.
 pub const UPGRADE: &str = "abx-tunnel";
+
+/// Where the code service is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeService {
+    /// On the sandbox's loopback.
+    pub port: u16,
+}
 
 /// How busy a sandbox is. Calls of this service (but `archive`) and `/health` do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -17,7 +17,7 @@ use crate::activity::Busy;
 use crate::files::{archive, compose, download, service as files, upload};
 use crate::guest::Guest;
 use crate::process::service as processes;
-use crate::{commands, environment, info, metrics, ports, probe};
+use crate::{code, commands, environment, info, metrics, ports, probe};
 
 /// So much of a body is read from one who may not call.
 const STRANGERS_COURTESY: usize = 1 << 20;
@@ -71,6 +71,7 @@ async fn used(guest: &Rc<Guest>, request: Request<Incoming>, path: &str, busy: B
     match (request.method().as_str(), path) {
         ("GET" | "HEAD", "/files") => answer(download::download(guest, &request, busy).await),
         ("POST", "/files") => answer(upload::upload(guest, request).await),
+        ("POST", private::CODE) => answer(code::code(guest)),
         ("POST", "/files/compose") => answer(compose::compose(guest, request).await),
         ("GET", private::ARCHIVE) => answer(archive::send(guest, &request, busy)),
         ("PUT", private::ARCHIVE) => answer(archive::receive(guest, request).await),

@@ -1,0 +1,5 @@
+//! The whole server, over its socket, with kernels that are real processes.
+
+mod common;
+mod contexts;
+mod worker;
