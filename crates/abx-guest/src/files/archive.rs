@@ -6,12 +6,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use abx_protocol::private::ArchiveReport;
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri, header};
 use hyper::body::Incoming;
-use tar::{Archive, Builder, EntryType, Header, HeaderMode};
+use tar::{Archive, Builder, Entry, EntryType, Header, HeaderMode};
 
 use super::download::named_user;
 use super::{owned, path};
@@ -104,7 +105,8 @@ fn append(
 }
 
 /// `PUT /abx/v1/archive`: lays a tar stream down in a directory, made where absent. What it makes belongs to
-/// the user; modes, times and links are the archive's. Nothing lands outside the directory.
+/// the user; modes, times and links are the archive's. Nothing lands outside the directory, nor where the user may not
+/// write and root has not pointed to.
 pub(crate) async fn receive(
     guest: &Rc<Guest>,
     request: Request<Incoming>,
@@ -127,62 +129,100 @@ pub(crate) async fn receive(
 
 fn unpack(body: &mut dyn Read, root: &Path, user: &User) -> io::Result<ArchiveReport> {
     owned::create_dirs(root, user)?;
-    let root = &root.canonicalize()?;
+    let mut unpacking =
+        Unpacking { root, within: root.canonicalize()?, user, made: HashSet::new(), directories: Vec::new() };
     let mut report = ArchiveReport::default();
-    let mut directories = Vec::new();
-    let mut made = HashSet::new();
     let mut archive = Archive::new(body);
     for entry in archive.entries()? {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
-        let Some(relative) = inside(&name) else {
+        if unpacking.lay_down(&mut entry, &name)? {
+            report.entries += 1;
+            report.bytes += if entry.header().entry_type().is_file() { entry.size() } else { 0 };
+        } else {
             skip(&mut report, &name);
-            continue;
-        };
-        let target = root.join(&relative);
-        if !stays_inside(root, &target) {
-            skip(&mut report, &name);
-            continue;
         }
-        make_parents(root, &relative, user, &mut made)?;
-        entry.set_preserve_permissions(false);
-        entry.set_preserve_mtime(true);
+    }
+    unpacking.finish()?;
+    Ok(report)
+}
+
+/// An archive on its way down.
+struct Unpacking<'a> {
+    root: &'a Path,
+    /// The root without links.
+    within: PathBuf,
+    user: &'a User,
+    made: HashSet<PathBuf>,
+    /// With mode and time.
+    directories: Vec<(PathBuf, u32, SystemTime)>,
+}
+
+impl Unpacking<'_> {
+    /// Whether the entry is there now, and not left out.
+    fn lay_down(&mut self, entry: &mut Entry<'_, impl Read>, name: &Path) -> io::Result<bool> {
+        let Some(relative) = inside(name) else { return Ok(false) };
+        let target = self.root.join(&relative);
+        if !self.stays_inside(&target) {
+            return Ok(false);
+        }
+        make_parents(self.root, &relative, self.user, &mut self.made)?;
+        let (mode, modified) = (entry.header().mode()? & 0o7777, modified(entry.header())?);
         match entry.header().entry_type() {
             EntryType::Directory => {
-                owned::create_dirs(&target, user)?;
-                directories.push((target, entry.header().mode()?, entry.header().mtime()?));
+                owned::create_dirs(&target, self.user)?;
+                self.directories.push((target, mode, modified));
             }
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse | EntryType::Symlink => {
-                let mode = entry.header().mode()? & 0o7777;
-                let is_link = entry.header().entry_type() == EntryType::Symlink;
-                report.bytes += entry.size();
-                if !entry.unpack_in(root)? {
-                    skip(&mut report, &name);
-                    continue;
-                }
-                owned::give(&target, user)?;
-                if !is_link {
-                    // Giving a file away clears its special bits, so the mode comes after.
-                    std::fs::set_permissions(&target, PermissionsExt::from_mode(mode))?;
-                }
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                let file = owned::replace_file(&target, self.user)?;
+                fill(entry, &file)?;
+                file.set_permissions(PermissionsExt::from_mode(mode))?;
+                // Times are a courtesy; a file system may refuse them.
+                let _ = file.set_modified(modified);
             }
-            EntryType::Link if entry.unpack_in(root)? => {}
-            _ => {
-                skip(&mut report, &name);
-                continue;
+            EntryType::Symlink => {
+                let Some(link) = entry.link_name()? else { return Ok(false) };
+                owned::replace_link(&target, &link, self.user)?;
             }
+            EntryType::Link => {
+                let named = entry.link_name()?.and_then(|link| inside(&link));
+                let Some(of) = named.map(|link| self.root.join(link)).filter(|of| self.stays_inside(of))
+                else {
+                    return Ok(false);
+                };
+                owned::replace_name(&target, &of, self.user)?;
+            }
+            _ => return Ok(false),
         }
-        report.entries += 1;
+        Ok(true)
     }
-    // A directory without write permission, or its time, would not survive what is put into it.
-    for (path, mode, mtime) in directories.into_iter().rev() {
-        owned::give(&path, user)?;
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode & 0o7777))?;
-        let modified = std::time::UNIX_EPOCH + std::time::Duration::from_secs(mtime);
-        // Times are a courtesy; a file system may refuse them.
-        let _ = File::open(&path).and_then(|directory| directory.set_modified(modified));
+
+    /// Whether the links on the way to `target`, as far as it exists, stay below the root.
+    fn stays_inside(&self, target: &Path) -> bool {
+        let way = target.ancestors().skip(1).find(|ancestor| ancestor.symlink_metadata().is_ok());
+        way.is_some_and(|way| way.canonicalize().is_ok_and(|way| way.starts_with(&self.within)))
     }
-    Ok(report)
+
+    /// A directory without write permission, or its time, would not survive what is put into it.
+    fn finish(self) -> io::Result<()> {
+        self.directories
+            .into_iter()
+            .rev()
+            .try_for_each(|(path, mode, modified)| owned::finish_dir(&path, mode, modified, self.user))
+    }
+}
+
+fn fill(entry: &mut Entry<'_, impl Read>, mut file: &File) -> io::Result<()> {
+    let size = entry.size();
+    if io::copy(entry, &mut file)? < size {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the archive ends within a file"));
+    }
+    Ok(())
+}
+
+fn modified(header: &Header) -> io::Result<SystemTime> {
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(header.mtime()?));
+    Ok(time.unwrap_or(UNIX_EPOCH))
 }
 
 /// Parents that the archive does not list.
@@ -194,12 +234,6 @@ fn make_parents(root: &Path, relative: &Path, user: &User, made: &mut HashSet<Pa
         owned::create_dirs(&root.join(parent), user)?;
     }
     Ok(())
-}
-
-/// Whether the links on the way to `target`, as far as it exists, stay below `root`.
-fn stays_inside(root: &Path, target: &Path) -> bool {
-    let way = target.ancestors().skip(1).find(|ancestor| ancestor.symlink_metadata().is_ok());
-    way.is_some_and(|way| way.canonicalize().is_ok_and(|way| way.starts_with(root)))
 }
 
 /// The name without `./`; `None` where it is absolute or goes up.

@@ -57,28 +57,28 @@ pub(crate) async fn compose(
 }
 
 fn join(sources: &[PathBuf], destination: &Path, user: &User) -> Result<(), HttpError> {
-    let opened: Vec<File> = sources.iter().map(|source| open(source)).collect::<Result<_, _>>()?;
+    let opened: Vec<File> = sources.iter().map(|source| open(source, user)).collect::<Result<_, _>>()?;
     let failed = |error| HttpError::io(&format!("error writing file '{}'", destination.display()), &error);
     let (mut file, _) = owned::create_file(destination, user).map_err(failed)?;
     for mut source in opened {
         io::copy(&mut source, &mut file).map_err(failed)?;
     }
     for source in sources {
-        std::fs::remove_file(source)
+        owned::remove(source, user)
             .map_err(|error| HttpError::io(&format!("error removing '{}'", source.display()), &error))?;
     }
     Ok(())
 }
 
-fn open(source: &Path) -> Result<File, HttpError> {
+fn open(source: &Path, user: &User) -> Result<File, HttpError> {
     let shown = source.display();
-    let status = source
-        .metadata()
-        .map_err(|error| HttpError::io(&format!("path '{shown}' does not exist"), &error))?;
-    if !status.is_file() {
+    source.metadata().map_err(|error| HttpError::io(&format!("path '{shown}' does not exist"), &error))?;
+    let failed = |error| HttpError::io(&format!("error opening file '{shown}'"), &error);
+    let file = owned::open(source, user).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(HttpError::bad_request(format!("path '{shown}' is not a regular file")));
     }
-    File::open(source).map_err(|error| HttpError::io(&format!("error opening file '{shown}'"), &error))
+    Ok(file)
 }
 
 /// A small JSON body.

@@ -1,6 +1,7 @@
 //! Files: how callers name them, and what calls do with them.
 //!
-//! The daemon works on files as root, as the E2B daemon does, and gives what it makes to the caller's user.
+//! The daemon reads files as root, as the E2B daemon does; what it changes it changes within the [`reach`] of the
+//! caller's user, and gives what it makes to that user.
 //!
 //! - [`path`]: a caller's path → an absolute one,
 //! - [`entry`]: a path → what a caller is told of it,
@@ -8,7 +9,8 @@
 //! - [`watch`], [`watchers`]: changes below a directory,
 //! - [`download`], [`upload`] (with [`multipart`]), [`compose`]: the routes below `/files`,
 //! - [`metadata`]: what uploads attach to files,
-//! - [`archive`]: whole directories.
+//! - [`archive`]: whole directories,
+//! - [`owned`]: what all of these make and change.
 
 pub(crate) mod archive;
 pub(crate) mod compose;
@@ -18,6 +20,7 @@ pub(crate) mod metadata;
 mod multipart;
 pub(crate) mod owned;
 pub(crate) mod path;
+mod reach;
 pub(crate) mod service;
 pub(crate) mod upload;
 pub(crate) mod watch;

@@ -62,13 +62,7 @@ pub(crate) async fn rename(
     let destination = locate(guest, &user, &request.destination)?;
     let from = source.clone();
     let to = destination.clone();
-    let moved = blocking(move || {
-        from.symlink_metadata()?;
-        if let Some(parent) = to.parent() {
-            owned::create_dirs(parent, &user)?;
-        }
-        std::fs::rename(from, to)
-    });
+    let moved = blocking(move || owned::rename(&from, &to, &user));
     moved.await.map_err(|error| io_error(&format!("error moving {}", source.display()), &error))?;
     respond(&destination)
 }
@@ -115,13 +109,10 @@ fn list(directory: &Path, depth: u32, names: &Names, entries: &mut Vec<EntryInfo
 }
 
 pub(crate) async fn remove(guest: &Guest, call: &Call, request: &PathRequest) -> Result<Empty, CallError> {
-    let path = locate(guest, &call.user(guest)?, &request.path)?;
+    let user = call.user(guest)?;
+    let path = locate(guest, &user, &request.path)?;
     let shown = path.display().to_string();
-    let removed = blocking(move || match path.symlink_metadata() {
-        Ok(status) if status.is_dir() => std::fs::remove_dir_all(&path),
-        Ok(_) => std::fs::remove_file(&path),
-        Err(error) => Err(error),
-    });
+    let removed = blocking(move || owned::remove(&path, &user));
     match removed.await {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(io_error(&format!("error removing {shown}"), &error))

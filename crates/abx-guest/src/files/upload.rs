@@ -188,7 +188,7 @@ impl Target {
             .map_err(|error| HttpError::io(&format!("error writing file '{shown}'"), &error));
         if result.is_err() && is_new {
             // Half a file is worse than none.
-            let _ = std::fs::remove_file(path);
+            let _ = owned::remove(path, &self.user);
         }
         result
     }

@@ -17,6 +17,7 @@ mod network;
 mod processes;
 mod seams;
 mod system_calls;
+mod transfers;
 
 use abx_test::Program;
 
