@@ -76,7 +76,8 @@ pub enum Ids {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bind {
     pub source: PathBuf,
-    /// Absolute, inside the root; resolved without leaving it; made where absent only below `/run`.
+    /// Absolute, inside the root; resolved without leaving it; made where absent only below `/run` and, in a step of
+    /// a Dockerfile, below what has been mounted before it.
     pub target: PathBuf,
     pub read_only: bool,
     /// Leave it out, instead of failing, where the root has nothing at `target`.
@@ -96,7 +97,7 @@ pub struct RuntimeFile {
 pub struct Extras {
     /// The directory that is a fresh tmpfs in place of `/run`, which then is the root's own.
     pub fleeting: Option<PathBuf>,
-    /// Mounted in order, after the binds.
+    /// In the order they are mounted, between the binds.
     pub memory: Vec<Memory>,
     /// Laid down last, as [`Launch::files`] are.
     pub secrets: Vec<SecretFile>,
@@ -108,6 +109,8 @@ pub struct Memory {
     pub target: PathBuf,
     /// Bytes; `None` for the kernel's default, half of all memory.
     pub size: Option<u64>,
+    /// How many of [`Launch::binds`] are mounted before it.
+    pub after: usize,
 }
 
 /// A file that exists only at run time, with an owner, whose content nobody prints.

@@ -165,6 +165,8 @@ impl Runner<'_, '_, '_> {
         // A program that replaces the system's bundle needs it to be a plain file.
         let over_system = !self.plan.argv.iter().any(|word| word.contains("ca-certificates"));
         let mut binds = crate::network::bundle_binds(&builder.host, over_system);
+        let mut extras = Extras { fleeting: Some(RUN.into()), ..laid.extras.clone() };
+        extras.memory.iter_mut().for_each(|memory| memory.after += binds.len());
         binds.extend(laid.binds.iter().cloned());
         Ok(Launch {
             name,
@@ -176,7 +178,7 @@ impl Runner<'_, '_, '_> {
             ids: Ids::Identity,
             binds,
             files,
-            extras: Extras { fleeting: Some(RUN.into()), ..laid.extras.clone() },
+            extras,
             limits: Limits { cpu: None, memory: builder.limits.memory, pids: builder.limits.pids },
             network,
             process: self.process(laid),
@@ -257,8 +259,8 @@ impl Runner<'_, '_, '_> {
 
 /// Makes what mounts are laid over and the layers below lack. The launch makes the other places itself.
 fn make_targets(canvas: &Canvas, laid: &Laid) -> std::io::Result<()> {
-    for bind in &laid.binds {
-        if canvas.view().exists(&bind.target)? {
+    for (index, bind) in laid.binds.iter().enumerate() {
+        if laid.is_on_mount(index) || canvas.view().exists(&bind.target)? {
             continue;
         }
         if bind.source.is_dir() {

@@ -24,8 +24,8 @@ fn clone_source(bind: &Bind) -> Result<OwnedFd> {
     Ok(tree)
 }
 
-/// Files of the fleeting directory first, so that a bind below it hides rather than receives them; then binds in
-/// their order; then what is in memory; then files bound over what the root has.
+/// Files of the fleeting directory first, so that a bind below it hides rather than receives them; then binds and what
+/// is in memory in their order; then files bound over what the root has.
 pub(crate) fn lay_down(
     staging: &Staging,
     inside: &Inside<'_>,
@@ -37,13 +37,17 @@ pub(crate) fn lay_down(
     for file in fleeting {
         write_file(inside, file).map_err(|source| cannot_lay(file, source))?;
     }
-    for (bind, source) in launch.binds.iter().zip(sources) {
-        let is_fleeting = bind.target.starts_with(launch.fleeting());
-        attach_bind(inside, bind, &source, is_fleeting).map_err(|errno| failed(bind, errno))?;
+    let mut memories = launch.extras.memory.iter().peekable();
+    let mount =
+        |memory: &Memory| mount_memory(inside, memory).map_err(mounting(memory.target.display().to_string()));
+    for (index, (bind, source)) in launch.binds.iter().zip(sources).enumerate() {
+        while let Some(memory) = memories.next_if(|memory| memory.after <= index) {
+            mount(memory)?;
+        }
+        let is_made = bind.target.starts_with(launch.fleeting()) || is_on_mount(launch, index);
+        attach_bind(inside, bind, &source, is_made).map_err(|errno| failed(bind, errno))?;
     }
-    for memory in &launch.extras.memory {
-        mount_memory(inside, memory).map_err(mounting(memory.target.display().to_string()))?;
-    }
+    memories.try_for_each(mount)?;
     for (index, file) in bound.into_iter().enumerate() {
         bind_file(staging, inside, launch.ids, file, &format!("file{index}"))
             .map_err(|source| cannot_lay(file, source))?;
@@ -55,11 +59,21 @@ pub(crate) fn lay_down(
     Ok(())
 }
 
-/// With `is_fleeting` its target is made where it is missing: that leaves no trace.
-fn attach_bind(inside: &Inside<'_>, bind: &Bind, source: &OwnedFd, is_fleeting: bool) -> Result<()> {
+/// Whether the target of a bind lies on what a step of a Dockerfile has mounted before it, and so not in the root.
+fn is_on_mount(launch: &Launch, index: usize) -> bool {
+    let target = &launch.binds[index].target;
+    let mut binds = launch.binds[..index].iter().map(|bind| &bind.target);
+    let mut memories = launch.extras.memory.iter().filter(|memory| memory.after <= index);
+    launch.extras.fleeting.is_some()
+        && (binds.any(|mounted| target.starts_with(mounted))
+            || memories.any(|memory| target.starts_with(&memory.target)))
+}
+
+/// With `is_made` its target is made where it is missing: that leaves no trace in the root.
+fn attach_bind(inside: &Inside<'_>, bind: &Bind, source: &OwnedFd, is_made: bool) -> Result<()> {
     let target = match inside.find(&bind.target) {
         Err(Errno::NOENT | Errno::NOTDIR) if bind.optional => return Ok(()),
-        Err(Errno::NOENT) if is_fleeting => make_target(inside, bind, source)?,
+        Err(Errno::NOENT) if is_made => make_target(inside, bind, source)?,
         found => found?,
     };
     attach_over(source, target)

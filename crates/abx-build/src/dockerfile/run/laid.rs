@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use abx_core::fs::{Lock, Staging};
 use abx_dockerfile::Sharing;
-use abx_isolate::{Bind, Extras, SecretFile};
+use abx_isolate::{Bind, Extras, Memory, SecretFile};
 
 use super::mounts::{Cache, Files, Mount, Mounts, Secret};
 use crate::canvas::{Canvas, Owner};
@@ -51,11 +51,21 @@ impl Laid {
                     let source = laid.cache(stage, cache, refuse)?;
                     laid.bind(source, &cache.target, cache.read_only);
                 }
-                Mount::Memory(memory) => laid.extras.memory.push(memory.clone()),
+                Mount::Memory(memory) => {
+                    laid.extras.memory.push(Memory { after: laid.binds.len(), ..memory.clone() });
+                }
                 Mount::Secret(secret) => laid.secret(stage, secret).map_err(refuse)?,
             }
         }
         Ok(laid)
+    }
+
+    /// Whether a target lies on what is mounted before the bind of this number, and so not in the root.
+    pub(super) fn is_on_mount(&self, index: usize) -> bool {
+        let target = &self.binds[index].target;
+        let mut memories = self.extras.memory.iter().filter(|memory| memory.after <= index);
+        self.binds[..index].iter().any(|bind| target.starts_with(&bind.target))
+            || memories.any(|memory| target.starts_with(&memory.target))
     }
 
     fn bind(&mut self, source: PathBuf, target: &str, read_only: bool) {

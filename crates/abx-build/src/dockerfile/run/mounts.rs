@@ -92,7 +92,7 @@ impl Mount {
                 })
             }
             MountKind::Tmpfs { target, size } => {
-                Self::Memory(Memory { target: place(stage, &target.text).into(), size: *size })
+                Self::Memory(Memory { target: place(stage, &target.text).into(), size: *size, after: 0 })
             }
             MountKind::Secret { id, target, env, required, mode, uid, gid } => {
                 let id = id.text.clone();
