@@ -43,6 +43,8 @@ pub enum IsolateError {
     Network { action: Cow<'static, str>, source: SystemError },
     #[error("cannot listen on {address}")]
     Listen { address: String, source: SystemError },
+    #[error("a sandbox that was started without a policy for egress gets none later")]
+    NoPolicy,
     #[error("all {capacity} sandbox slots are taken")]
     NoSlot { capacity: u16 },
     #[error("cannot use {path}")]

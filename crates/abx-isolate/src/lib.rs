@@ -30,6 +30,7 @@ mod channel;
 mod child;
 mod doctor;
 mod error;
+mod guard;
 mod init;
 mod launch;
 mod network;
@@ -48,6 +49,7 @@ mod userns;
 pub use cgroup::{Cgroups, Stats};
 pub use doctor::{Check, Leftover, host_report, leftovers, remove, require_root};
 pub use error::{Feature, IsolateError, SystemError};
+pub use guard::{Refusal, RefusalReport};
 pub use launch::{
     Bind, Disk, Extras, Ids, Launch, Limits, Memory, Network, Process, Root, RuntimeFile, SecretFile, Upper,
 };

@@ -4,10 +4,12 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use abx_core::Egress;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, pidfd_send_signal, waitid};
 
 use crate::cgroup::Cgroups;
 use crate::error::{IsolateError, system};
+use crate::guard::{Guard, Refusal, RefusalReport};
 use crate::network;
 use crate::relay::{Activity, PortForward, Relay, Serving};
 use crate::start::number;
@@ -105,6 +107,32 @@ impl Running {
         };
         let serving = self.serving.as_ref().ok_or_else(gone)?;
         serving.forward(port)
+    }
+
+    /// What its policy has refused up to now; nothing where it has none.
+    pub fn refusals(&self) -> RefusalReport {
+        self.guard().map(|guard| guard.report()).unwrap_or_default()
+    }
+
+    /// Has refusals told from now on, and those before: in the order they happen, and the same one once in ten
+    /// seconds. The listener must not wait.
+    pub fn on_refusal(&self, listener: impl FnMut(&Refusal) + Send + 'static) {
+        if let Some(guard) = self.guard() {
+            guard.tell(Box::new(listener));
+        }
+    }
+
+    /// Replaces the policy. Connections that are open stay; addresses of names are allowed once they are asked for
+    /// anew.
+    ///
+    /// # Errors
+    /// It was started without one, or the kernel refuses.
+    pub fn set_egress(&self, policy: &Egress) -> Result<(), IsolateError> {
+        self.guard().ok_or(IsolateError::NoPolicy)?.set(policy)
+    }
+
+    fn guard(&self) -> Option<&Arc<Guard>> {
+        self.serving.as_ref()?.guard.as_ref()
     }
 
     /// Kills process 1, and with it everything inside.

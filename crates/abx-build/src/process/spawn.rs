@@ -128,7 +128,7 @@ fn relays(builder: &Builder, network: &Network) -> Relays {
         Network::None => Relays::default(),
         Network::Veth { .. } => {
             let loopback = crate::network::loopback_ports(&builder.host);
-            Relays { dns: true, ports: Vec::new(), loopback }
+            Relays { dns: true, loopback, ..Relays::default() }
         }
     }
 }

@@ -10,9 +10,9 @@
 //! All by netlink: starting a program for it costs more than the whole launch.
 
 mod link;
-mod netlink;
+pub(crate) mod netlink;
 pub(crate) mod netns;
-mod nft;
+pub(crate) mod nft;
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -114,7 +114,7 @@ pub(crate) fn failed<E: Into<SystemError>>(action: &'static str) -> impl Fn(E) -
 }
 
 /// A refusal that means the kernel has no such thing, or this process no right to it.
-fn lacking(feature: Feature, action: &'static str) -> impl Fn(Errno) -> IsolateError {
+pub(crate) fn lacking(feature: Feature, action: &'static str) -> impl Fn(Errno) -> IsolateError {
     move |errno| match errno {
         Errno::OPNOTSUPP | Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT | Errno::PERM | Errno::NOENT => {
             IsolateError::Lacks { feature, source: errno.into() }

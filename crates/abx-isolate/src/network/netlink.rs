@@ -70,8 +70,28 @@ impl Message {
         self.put(value);
     }
 
+    /// With these flags beside its own.
+    pub(crate) fn with_flags(self, flags: u16) -> Self {
+        let flags = self.flags() | flags;
+        self.flagged(flags)
+    }
+
+    pub(crate) fn without_flags(self, flags: u16) -> Self {
+        let flags = self.flags() & !flags;
+        self.flagged(flags)
+    }
+
+    fn flagged(mut self, flags: u16) -> Self {
+        self.bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
+        self
+    }
+
+    fn flags(&self) -> u16 {
+        u16::from_ne_bytes([self.bytes[6], self.bytes[7]])
+    }
+
     fn wants_answer(&self) -> bool {
-        u16::from_ne_bytes([self.bytes[6], self.bytes[7]]) & FLAG_ACK != 0
+        self.flags() & FLAG_ACK != 0
     }
 
     fn append_to(&self, datagram: &mut Vec<u8>, sequence: u32) {
@@ -102,6 +122,17 @@ impl Netlink {
     fn open(protocol: Option<Protocol>) -> Result<Self> {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
         Ok(Self { socket })
+    }
+
+    /// The socket itself.
+    pub(crate) fn into_socket(self) -> OwnedFd {
+        self.socket
+    }
+
+    /// Makes room for a transaction of any size.
+    pub(crate) fn allow_large(&self) -> Result<()> {
+        const ROOM: usize = 4 << 20;
+        rustix::net::sockopt::set_socket_send_buffer_size_force(&self.socket, ROOM)
     }
 
     /// Asks for a list and hands each entry (without its message header) to `take`.
@@ -179,7 +210,7 @@ fn answers(datagram: &[u8]) -> Vec<Option<Errno>> {
 }
 
 /// Splits a datagram into messages: type and what follows the header.
-fn messages(mut datagram: &[u8]) -> Vec<(u16, &[u8])> {
+pub(crate) fn messages(mut datagram: &[u8]) -> Vec<(u16, &[u8])> {
     let mut found = Vec::new();
     while datagram.len() >= HEADER {
         let length = u32::from_ne_bytes([datagram[0], datagram[1], datagram[2], datagram[3]]) as usize;

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use super::{DNS_ADDRESS, DNS_PORT};
+use crate::guard::Guard;
 
 /// A question on its way.
 #[derive(Debug)]
@@ -54,11 +55,14 @@ impl Query {
 
     /// Passes the answer on, and tells whether there was one: `false` where the resolver is not there, or where
     /// what came does not answer the question.
-    pub(super) fn answer(&self, through: &UdpSocket, buffer: &mut [u8]) -> bool {
+    /// A guard has its say first.
+    pub(super) fn answer(&self, through: &UdpSocket, guard: Option<&Guard>, buffer: &mut [u8]) -> bool {
         let Ok(length) = self.socket.recv(buffer) else { return false };
-        let answers = length >= SHORTEST && buffer[..2] == self.question[..2];
+        let answer = &buffer[..length];
+        let answers = length >= SHORTEST && answer[..2] == self.question[..2];
         if answers {
-            let _ = through.send_to(&buffer[..length], self.client);
+            let other = guard.and_then(|guard| guard.answer(&self.question, answer));
+            let _ = through.send_to(other.as_deref().unwrap_or(answer), self.client);
         }
         answers
     }

@@ -4,21 +4,25 @@
 //! the owner's process, which polls them all: an idle connection costs two descriptors and no buffer.
 
 mod dns;
+mod names;
 mod serve;
 mod serving;
 mod stream;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use abx_core::Egress;
 use serde::{Deserialize, Serialize};
 
 use crate::error::IsolateError;
+use crate::guard::Guard;
 use crate::network::{failed, netns};
 
 pub use dns::resolv_conf;
-pub(crate) use serving::Serving;
+pub(crate) use serving::{Serving, lock};
 
 /// What to pass, as data. The owner's process does the passing, so it works without any network, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +32,11 @@ pub struct Relays {
     pub dns: bool,
     /// Ports of the sandbox that the host can reach.
     pub ports: Vec<PortForward>,
-    /// Ports of the host's loopback that can be reached at the same port of the sandbox's.
+    /// Ports of the host's loopback that can be reached at the same port of the sandbox's, where `egress` allows it.
     pub loopback: Vec<u16>,
+    /// What of the outside may be reached, names included; `None`: everything that the host lets through.
+    #[serde(default)]
+    pub egress: Option<Egress>,
 }
 
 /// A listener on the host whose connections are continued to a port of the sandbox's loopback.
@@ -85,6 +92,7 @@ pub(crate) struct Relay {
     netns: OwnedFd,
     listeners: Vec<Listener>,
     dns: Option<UdpSocket>,
+    guard: Option<Arc<Guard>>,
 }
 
 impl Relay {
@@ -94,7 +102,8 @@ impl Relay {
         for port in &relays.ports {
             listeners.push(Listener { socket: listen(port.listen)?, target: Target::Guest(port.guest) });
         }
-        let mut relay = Self { netns, listeners, dns: None };
+        let guard = relays.egress.as_ref().map(|policy| Guard::new(&netns, policy)).transpose()?;
+        let mut relay = Self { netns, listeners, dns: None, guard: guard.map(Arc::new) };
         if relays.dns || !relays.loopback.is_empty() {
             let (inside, dns) = netns::within(relay.netns.as_fd(), || bind_inside(relays))
                 .map_err(failed("enter the namespace"))??;

@@ -12,9 +12,11 @@ use rustix::io::{Errno, Result};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 
 use super::dns::{self, Query};
+use super::names;
 use super::serving::{Order, Orders};
 use super::stream::{Pair, Turn};
 use super::{Activity, Listener, Relay, Target};
+use crate::guard::{Guard, Question};
 use crate::network::netns;
 
 /// Everything that is polled, by the number it was registered under.
@@ -25,6 +27,8 @@ pub(super) struct Server {
     sources: HashMap<u64, Source>,
     next: u64,
     orders: Arc<Orders>,
+    guard: Option<Arc<Guard>>,
+    streams: names::Streams,
     activity: Arc<Activity>,
     buffer: Vec<u8>,
     /// Connections that could pass more at once.
@@ -34,6 +38,8 @@ pub(super) struct Server {
 #[derive(Debug)]
 enum Source {
     Orders,
+    /// The kernel has refused something.
+    Refusals(Arc<Guard>),
     Listener(TcpListener, Target),
     Names(Arc<UdpSocket>),
     Query(Query, Arc<UdpSocket>),
@@ -73,12 +79,18 @@ impl Server {
             sources: HashMap::new(),
             next: 0,
             orders: orders.clone(),
+            guard: relay.guard,
+            streams: names::Streams::default(),
             activity,
             buffer: vec![0; 64 * 1024],
             busy: Vec::new(),
         };
         let number = server.register(&orders.event, LEVEL)?;
         server.sources.insert(number, Source::Orders);
+        if let Some(guard) = server.guard.clone() {
+            let number = server.register(guard.listening(), LEVEL)?;
+            server.sources.insert(number, Source::Refusals(guard));
+        }
         for listener in relay.listeners {
             server.listen(listener)?;
         }
@@ -146,6 +158,10 @@ impl Server {
     fn serve(&mut self, number: u64, source: Source) {
         match source {
             Source::Orders => self.keep(number, Source::Orders),
+            Source::Refusals(guard) => {
+                guard.drain();
+                self.keep(number, Source::Refusals(guard));
+            }
             Source::Listener(listener, target) => {
                 self.accept(&listener, target);
                 self.keep(number, Source::Listener(listener, target));
@@ -155,7 +171,7 @@ impl Server {
                 self.keep(number, Source::Names(socket));
             }
             Source::Query(query, names) => {
-                if !query.answer(&names, &mut self.buffer) {
+                if !query.answer(&names, self.guard.as_deref(), &mut self.buffer) {
                     self.ask(query.ask_next(), &names);
                 }
             }
@@ -173,6 +189,12 @@ impl Server {
     fn accept(&mut self, listener: &TcpListener, target: Target) {
         match listener.accept() {
             Ok((client, _)) if self.activity.open() >= MOST_CONNECTIONS => reset(&client),
+            Ok((client, _)) if !self.may_go_on(target) => reset(&client),
+            Ok((client, _)) if matches!(target, Target::Resolver) && self.guard.is_some() => {
+                if let Some(guard) = &self.guard {
+                    self.streams.serve(client, guard);
+                }
+            }
             Ok((client, _)) => {
                 let (first, fallback) = addresses(target);
                 self.activity.open.fetch_add(1, Ordering::Relaxed);
@@ -185,6 +207,13 @@ impl Server {
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(_) => {}
+        }
+    }
+
+    fn may_go_on(&self, target: Target) -> bool {
+        match (target, &self.guard) {
+            (Target::Host(address), Some(guard)) => guard.may_reach_host(address.port()),
+            _ => true,
         }
     }
 
@@ -247,9 +276,15 @@ impl Server {
             self.activity.bytes.fetch_add(length as u64, Ordering::Relaxed);
             let under_way =
                 self.sources.values().filter(|source| matches!(source, Source::Query(..))).count();
-            if under_way < MOST_QUERIES {
-                let query = Query::ask(&self.buffer[..length], client);
-                self.ask(query, names);
+            let question = &self.buffer[..length];
+            let verdict = self.guard.as_ref().map_or(Question::Ask, |guard| guard.question(question));
+            match verdict {
+                Question::Ask if under_way < MOST_QUERIES => {
+                    let query = Query::ask(question, client);
+                    self.ask(query, names);
+                }
+                Question::Answered(answer) => drop(names.send_to(&answer, client)),
+                Question::Ask | Question::Nonsense => {}
             }
         }
     }
@@ -360,6 +395,7 @@ mod tests {
             netns: File::open("/proc/self/ns/net").expect("namespace").into(),
             listeners: vec![Listener { socket, target: Target::Host(host) }],
             dns: None,
+            guard: None,
         };
         let serving = relay.start().expect("start");
         let mut open: Vec<TcpStream> =

@@ -10,11 +10,13 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use super::serve::Server;
 use super::{Activity, Listener, PortForward, Relay, Target, listen};
 use crate::error::{IsolateError, system};
+use crate::guard::Guard;
 
 /// What is passed while a sandbox runs. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Serving {
     pub(crate) activity: Arc<Activity>,
+    pub(crate) guard: Option<Arc<Guard>>,
     orders: Arc<Orders>,
     ports: Mutex<Vec<PortForward>>,
     thread: Mutex<Thread>,
@@ -57,15 +59,17 @@ impl Orders {
 
 impl Serving {
     pub(super) fn start(relay: Relay) -> Result<Self, IsolateError> {
-        let is_wanted = !relay.listeners.is_empty() || relay.dns.is_some();
+        let is_wanted = !relay.listeners.is_empty() || relay.dns.is_some() || relay.guard.is_some();
         let activity = Arc::new(Activity::default());
         let event =
             eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(system("make an event"))?;
         let orders = Arc::new(Orders { event, queue: Mutex::default() });
         let ports = Mutex::new(relay.ports());
+        let guard = relay.guard.clone();
         let server =
             Server::new(relay, orders.clone(), activity.clone()).map_err(system("serve the network"))?;
-        let serving = Self { activity, orders, ports, thread: Mutex::new(Thread::Ready(Box::new(server))) };
+        let serving =
+            Self { activity, guard, orders, ports, thread: Mutex::new(Thread::Ready(Box::new(server))) };
         if is_wanted {
             serving.run()?;
         }
@@ -113,7 +117,7 @@ impl Drop for Serving {
 }
 
 /// What a panic of another thread left is as good as ever: every change is one step.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

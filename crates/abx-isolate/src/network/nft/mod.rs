@@ -15,31 +15,24 @@
 //! What a sandbox tries in vain is refused at once (`icmpx port-unreachable`) where the kernel can, else dropped.
 //! The empty chain tells which generation of the table is there: a later one replaces it as a whole.
 
+pub(crate) mod words;
+
 use rustix::io::Errno;
 
-use super::netlink::{FLAG_ACK, FLAG_APPEND, FLAG_CREATE, Message, Netlink, attributes};
+use super::netlink::{FLAG_ACK, Message, Netlink, attributes};
 use super::{SUBNET, failed, lacking};
 use crate::error::{Feature, IsolateError};
+use words::{
+    ACCEPT, CHAIN_HOOK, CHAIN_NAME, CHAIN_POLICY, CHAIN_TABLE, DELETE_TABLE, DESTINATION, DROP, EQUAL,
+    Expression, GET_CHAIN, GET_GENERATION, HOOK_FORWARD, HOOK_INPUT, HOOK_NUMBER, HOOK_POSTROUTING, INET,
+    NEW_TABLE, NOT_EQUAL, SOURCE, TABLE, address_is, begin, chain, end, established, expression,
+    from_sandbox, header, hooked_chain, reject, rule, table, to_sandbox, verdict,
+};
 
-const TABLE: &str = "abx";
 const GENERATION: &str = "v2";
-const INTERFACES: &[u8] = b"abx";
 
 /// Where clouds tell a machine its secrets: 169.254.0.0/16 nearly everywhere, and Alibaba Cloud's address.
-const METADATA: [&[u8]; 2] = [&[169, 254], &[100, 100, 100, 200]];
-
-const SUBSYSTEM: u16 = 10 << 8;
-const NEW_TABLE: u16 = SUBSYSTEM;
-const DELETE_TABLE: u16 = SUBSYSTEM | 2;
-const NEW_CHAIN: u16 = SUBSYSTEM | 3;
-const GET_CHAIN: u16 = SUBSYSTEM | 4;
-const NEW_RULE: u16 = SUBSYSTEM | 6;
-const GET_GENERATION: u16 = SUBSYSTEM | 16;
-const BATCH_BEGIN: u16 = 16;
-const BATCH_END: u16 = 17;
-
-const INET: u8 = 1;
-const REGISTER: [u8; 4] = 1u32.to_be_bytes();
+pub(crate) const METADATA: [&[u8]; 2] = [&[169, 254], &[100, 100, 100, 200]];
 
 /// Makes sure the table is there: one question where it is, one transaction where not.
 pub(crate) fn ensure_table() -> Result<(), IsolateError> {
@@ -127,174 +120,6 @@ fn transaction(refuse: fn() -> Vec<Expression>) -> Vec<Message> {
         end(),
     ]);
     messages
-}
-
-fn begin() -> Message {
-    Message::new(BATCH_BEGIN, 0, &header(0, SUBSYSTEM >> 8))
-}
-
-fn end() -> Message {
-    Message::new(BATCH_END, 0, &header(0, SUBSYSTEM >> 8))
-}
-
-/// `struct nfgenmsg`.
-fn header(family: u8, resource: u16) -> [u8; 4] {
-    let [high, low] = resource.to_be_bytes();
-    [family, 0, high, low]
-}
-
-fn table(kind: u16) -> Message {
-    const NAME: u16 = 1;
-    let flags = if kind == NEW_TABLE { FLAG_CREATE | FLAG_ACK } else { FLAG_ACK };
-    Message::new(kind, flags, &header(INET, 0)).text(NAME, TABLE)
-}
-
-const CHAIN_TABLE: u16 = 1;
-const CHAIN_NAME: u16 = 3;
-const CHAIN_HOOK: u16 = 4;
-const CHAIN_POLICY: u16 = 5;
-const HOOK_NUMBER: u16 = 1;
-const HOOK_INPUT: u32 = 1;
-const HOOK_FORWARD: u32 = 2;
-const HOOK_POSTROUTING: u32 = 4;
-
-fn chain(name: &str) -> Message {
-    Message::new(NEW_CHAIN, FLAG_CREATE | FLAG_ACK, &header(INET, 0))
-        .text(CHAIN_TABLE, TABLE)
-        .text(CHAIN_NAME, name)
-}
-
-fn hooked_chain(name: &str, kind: &str, hook: u32, priority: u32) -> Message {
-    const HOOK: u16 = 4;
-    const POLICY: u16 = 5;
-    const TYPE: u16 = 7;
-    chain(name)
-        .nested(HOOK, |message| {
-            message.attribute(1, &hook.to_be_bytes()).attribute(2, &priority.to_be_bytes())
-        })
-        .attribute(POLICY, &ACCEPT.to_be_bytes())
-        .text(TYPE, kind)
-}
-
-/// One step of a rule: an expression's name and its attributes.
-struct Expression {
-    name: &'static str,
-    attributes: Vec<(u16, Value)>,
-}
-
-enum Value {
-    Plain(Vec<u8>),
-    /// Within one more attribute of this type.
-    Inside(u16, Vec<u8>),
-    Verdict(u32),
-}
-
-fn rule(chain: &str, parts: &[Vec<Expression>]) -> Message {
-    const EXPRESSIONS: u16 = 4;
-    const ELEMENT: u16 = 1;
-    let flags = FLAG_CREATE | FLAG_APPEND | FLAG_ACK;
-    Message::new(NEW_RULE, flags, &header(INET, 0)).text(1, TABLE).text(2, chain).nested(
-        EXPRESSIONS,
-        |list| {
-            parts
-                .iter()
-                .flatten()
-                .fold(list, |list, expression| list.nested(ELEMENT, |element| expression.write(element)))
-        },
-    )
-}
-
-impl Expression {
-    fn write(&self, message: Message) -> Message {
-        const NAME: u16 = 1;
-        const DATA: u16 = 2;
-        message.text(NAME, self.name).nested(DATA, |data| {
-            self.attributes.iter().fold(data, |data, (kind, value)| match value {
-                Value::Plain(bytes) => data.attribute(*kind, bytes),
-                Value::Inside(inner, bytes) => data.nested(*kind, |data| data.attribute(*inner, bytes)),
-                Value::Verdict(code) => data.nested(*kind, |data| {
-                    data.nested(2, |verdict| verdict.attribute(1, &code.to_be_bytes()))
-                }),
-            })
-        })
-    }
-}
-
-fn expression(name: &'static str, attributes: &[(u16, u32)]) -> Expression {
-    let plain = |(kind, number): &(u16, u32)| (*kind, Value::Plain(number.to_be_bytes().to_vec()));
-    Expression { name, attributes: attributes.iter().map(plain).collect() }
-}
-
-const EQUAL: u32 = 0;
-const NOT_EQUAL: u32 = 1;
-
-/// Compares the beginning of the register.
-fn compare(operator: u32, value: &[u8]) -> Expression {
-    let attributes = vec![
-        (1, Value::Plain(REGISTER.to_vec())),
-        (2, Value::Plain(operator.to_be_bytes().to_vec())),
-        (3, Value::Inside(1, value.to_vec())),
-    ];
-    Expression { name: "cmp", attributes }
-}
-
-fn load_meta(key: u32) -> Expression {
-    expression("meta", &[(1, 1), (2, key)])
-}
-
-fn from_sandbox() -> Vec<Expression> {
-    const INPUT_NAME: u32 = 6;
-    vec![load_meta(INPUT_NAME), compare(EQUAL, INTERFACES)]
-}
-
-fn to_sandbox(operator: u32) -> Vec<Expression> {
-    const OUTPUT_NAME: u32 = 7;
-    vec![load_meta(OUTPUT_NAME), compare(operator, INTERFACES)]
-}
-
-/// Offsets in the IPv4 header.
-const SOURCE: u32 = 12;
-const DESTINATION: u32 = 16;
-
-/// The address begins with these bytes.
-fn address_is(offset: u32, bytes: &[u8]) -> Vec<Expression> {
-    const FAMILY: u32 = 15;
-    const NETWORK_HEADER: u32 = 1;
-    const IPV4: u8 = 2;
-    vec![
-        load_meta(FAMILY),
-        compare(EQUAL, &[IPV4]),
-        expression("payload", &[(1, 1), (2, NETWORK_HEADER), (3, offset), (4, bytes.len() as u32)]),
-        compare(EQUAL, bytes),
-    ]
-}
-
-/// The connection's state is established or related.
-fn established() -> Vec<Expression> {
-    const STATES: u32 = 2 | 4;
-    const STATE: u32 = 0;
-    let mut mask = expression("bitwise", &[(1, 1), (2, 1), (3, 4)]);
-    mask.attributes.push((4, Value::Inside(1, STATES.to_ne_bytes().to_vec())));
-    mask.attributes.push((5, Value::Inside(1, vec![0; 4])));
-    vec![expression("ct", &[(1, 1), (2, STATE)]), mask, compare(NOT_EQUAL, &[0; 4])]
-}
-
-const DROP: u32 = 0;
-const ACCEPT: u32 = 1;
-
-fn verdict(code: u32) -> Vec<Expression> {
-    const VERDICT_REGISTER: u32 = 0;
-    let mut expression = expression("immediate", &[(1, VERDICT_REGISTER)]);
-    expression.attributes.push((2, Value::Verdict(code)));
-    vec![expression]
-}
-
-fn reject() -> Vec<Expression> {
-    const ANY_FAMILY: u32 = 2;
-    const PORT_UNREACHABLE: u8 = 1;
-    let mut expression = expression("reject", &[(1, ANY_FAMILY)]);
-    expression.attributes.push((2, Value::Plain(vec![PORT_UNREACHABLE])));
-    vec![expression]
 }
 
 #[cfg(test)]
