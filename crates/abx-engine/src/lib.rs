@@ -28,6 +28,7 @@ mod error;
 pub mod guest_program;
 pub mod id;
 pub mod monitor;
+pub mod python_library;
 pub mod record;
 pub mod registry;
 pub mod settings;

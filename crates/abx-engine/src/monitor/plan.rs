@@ -16,7 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::inherited::Inherited;
 use super::log::Log;
-use crate::{EngineError, PortRequest, SandboxSettings, disk, guest_program};
+use crate::{EngineError, PortRequest, SandboxSettings, disk, guest_program, python_library};
 
 /// Numbers of the daemon's descriptors inside.
 const STDIN: i32 = 0;
@@ -66,12 +66,14 @@ impl Plan {
             (config, CONFIG),
             (log_end, LOG),
         ];
+        let mut binds = settings.binds.clone();
+        binds.push(python_library::bind(home).map_err(EngineError::state(home.store("tools")))?);
         let launch = Launch {
             name: id.to_string(),
             hostname: hostname(id.as_str(), settings),
             root: Root { layers: settings.layers.clone(), upper: Upper::Disk(Disk::new(disk)) },
             ids: slot.ids(),
-            binds: settings.binds.clone(),
+            binds,
             files: runtime_files(id.as_str(), settings),
             extras: Extras::default(),
             limits: Limits {
