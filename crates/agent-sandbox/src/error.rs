@@ -24,6 +24,8 @@ pub enum Error {
     #[error(transparent)]
     Client(#[from] abx_client::ClientError),
     #[error(transparent)]
+    Command(#[from] crate::commands::CommandError),
+    #[error(transparent)]
     Isolate(#[from] abx_isolate::IsolateError),
     #[error(transparent)]
     Vendored(#[from] abx_source::VendoredError),
@@ -111,6 +113,7 @@ impl Error {
             Self::Dockerfile(error) => Some(error),
             Self::Engine(error) => Some(error),
             Self::Client(error) => Some(error),
+            Self::Command(error) => Some(error),
             Self::Isolate(error) => Some(error),
             Self::Vendored(error) => Some(error),
             Self::Settings(error) => Some(error),

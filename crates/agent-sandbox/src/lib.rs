@@ -3,8 +3,8 @@
 //! A reference becomes a running sandbox in five steps, [`create`]: resolve, plan, build, settle, start.
 //! The command line, a server and a language binding call the same functions and only render what comes back.
 //!
-//! In reading order: [`Context`], [`settings`], [`FetchOptions`], [`create`], [`sandbox`], [`template`], [`config`],
-//! [`doctor`].
+//! In reading order: [`Context`], [`settings`], [`FetchOptions`], [`create`], [`sandbox`], [`commands`], [`template`],
+//! [`config`], [`doctor`].
 //!
 //! What a `template.lock` holds in place is found and compared in `lock`, and had in `base_image`.
 //!
@@ -13,6 +13,7 @@
 
 mod base_image;
 mod blocking;
+pub mod commands;
 pub mod config;
 mod context;
 mod create;
