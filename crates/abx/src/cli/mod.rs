@@ -13,9 +13,11 @@ mod info;
 mod kill;
 mod list;
 mod logs;
+mod named;
 mod overrides;
 mod pause;
 mod resume;
+mod run;
 pub(crate) mod template;
 mod upload;
 pub(crate) mod values;
@@ -34,9 +36,11 @@ pub(crate) use info::InfoArgs;
 pub(crate) use kill::KillArgs;
 pub(crate) use list::ListArgs;
 pub(crate) use logs::LogsArgs;
+pub(crate) use named::CommandsArgs;
 pub(crate) use overrides::{NetworkArg, OverrideArgs};
 pub(crate) use pause::PauseArgs;
 pub(crate) use resume::ResumeArgs;
+pub(crate) use run::RunArgs;
 pub(crate) use template::{TemplateArgs, TemplateCommand};
 pub(crate) use upload::UploadArgs;
 pub(crate) use values::ProgressMode;
@@ -69,6 +73,8 @@ Examples:
 pub(crate) enum Command {
     Create(Box<CreateArgs>),
     Exec(ExecArgs),
+    Run(RunArgs),
+    Commands(CommandsArgs),
     Connect(ConnectArgs),
     List(ListArgs),
     Info(InfoArgs),

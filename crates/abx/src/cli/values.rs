@@ -24,6 +24,25 @@ impl FromStr for KeyValue {
     }
 }
 
+/// `K=JSON`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KeyJson {
+    pub(crate) key: String,
+    pub(crate) value: serde_json::Value,
+}
+
+impl FromStr for KeyJson {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let KeyValue { key, value } = text.parse()?;
+        match serde_json::from_str(&value) {
+            Ok(value) => Ok(Self { key, value }),
+            Err(error) => Err(format!("the value of `{key}` is not JSON: {error}")),
+        }
+    }
+}
+
 /// `K=V`, or `K` for the value the variable of that name has; as of docker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BuildArg {

@@ -16,8 +16,10 @@ mod interrupt;
 mod kill;
 mod list;
 mod logs;
+mod named;
 mod pause;
 mod resume;
+mod run;
 mod template;
 mod token;
 mod upload;
@@ -109,6 +111,8 @@ async fn perform(edge: &Edge, command: Command) -> Result<u8, Failure> {
     match command {
         Command::Create(args) => create::create(edge, &args).await,
         Command::Exec(args) => exec::exec(edge, args).await,
+        Command::Run(args) => run::run(edge, args).await,
+        Command::Commands(args) => named::commands(edge, &args).await,
         Command::Connect(args) => connect::connect(edge, &args).await,
         Command::List(args) => list::list(edge, &args),
         Command::Info(args) => info::info(edge, &args),
