@@ -14,6 +14,8 @@ pub(crate) enum EdgeError {
     Signals(#[source] io::Error),
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
     #[error("the sandbox's memory limit of {limit} MB was hit and the kernel killed a process of it")]
     MemoryLimit { limit: u64 },
     #[error("the sandbox's limit of {limit} processes was hit and the kernel refused to start another")]
@@ -28,7 +30,7 @@ impl Fault for EdgeError {
             Self::Runtime(_) | Self::Signals(_) => Code::Execution,
             Self::MemoryLimit { .. } | Self::ProcessLimit { .. } => Code::Limit,
             Self::CommandTimeout { .. } => Code::ExecTimeout,
-            Self::Read { source, .. } => match source.kind() {
+            Self::Read { source, .. } | Self::Write { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => Code::FileNotFound,
                 io::ErrorKind::PermissionDenied => Code::FilePermission,
                 _ => Code::File,

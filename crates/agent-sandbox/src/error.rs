@@ -63,6 +63,10 @@ pub enum Error {
     NotCached { name: String },
     #[error("no local template `{name}:{tag}`")]
     NoLocalTemplate { name: String, tag: String },
+    #[error("there are no tests in `{reference}`")]
+    NoTests { reference: String },
+    #[error("no test of `{reference}` is called `{filter}`")]
+    NoTestCalled { reference: String, filter: String },
     #[error("cannot push to `{text}`: {reason}")]
     Destination { text: String, reason: &'static str },
     #[error("where to push `{name}` is not said")]
@@ -147,7 +151,7 @@ impl Fault for Error {
             Self::Destination { .. } | Self::NoDestination { .. } => Code::ReferenceInvalid,
             Self::State { source, .. } => state_code(source),
             Self::PackageFile { source, .. } | Self::SecretFile { source, .. } => file_code(source),
-            Self::NoSecret { .. } => Code::FileNotFound,
+            Self::NoSecret { .. } | Self::NoTests { .. } | Self::NoTestCalled { .. } => Code::FileNotFound,
             Self::Occupied { .. } => Code::File,
             Self::NotReproducible { .. } => Code::BuildStep,
             Self::SecretTooLarge { .. } => Code::FileSize,
@@ -182,6 +186,10 @@ impl Fault for Error {
                 vec![format!("leave --platform out, or build on such a host; {host} is this one")]
             }
             Self::NotCached { .. } => vec!["`abx template cache list` shows what there is".into()],
+            Self::NoTests { .. } => {
+                vec!["write them to tests/*.yaml: `tests: [{name: it greets, run: ./hello}]`".into()]
+            }
+            Self::NoTestCalled { .. } => vec!["a filter is a part of a test's name or file".into()],
             Self::Offline { .. } => vec!["run once without --offline".into()],
             Self::BaseImage { hints, .. } => hints.clone(),
             Self::OutOfBounds { .. } => vec!["the bounds are settings: `abx config list`".into()],

@@ -63,6 +63,11 @@ impl Printer {
         self.stderr
     }
 
+    /// Colours for stdout.
+    pub(crate) fn stdout_paint(&self) -> Paint {
+        self.stdout
+    }
+
     /// Writes a result: under `--json` the value, else `text` and a line break.
     pub(crate) fn result(&self, value: &impl Serialize, text: &str) -> Result<(), Failure> {
         if self.json {

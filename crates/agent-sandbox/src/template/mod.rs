@@ -17,6 +17,7 @@ mod pull;
 mod push;
 mod resolve;
 mod search;
+mod test;
 mod validate;
 mod vendor;
 
@@ -39,6 +40,7 @@ pub use pull::{PulledTemplate, pull};
 pub use push::{OpenUploads, PushedTemplate, push};
 pub use resolve::{Resolved, resolve};
 pub use search::{Found, IndexOptions, SearchRequest, Searched, search};
+pub use test::{FileReport, Mismatch, Outcome, TestReport, TestRequest, TestSandboxes, TestWatcher, test};
 pub use validate::validate;
 pub use vendor::{VendoredFile, vendor};
 

@@ -17,6 +17,7 @@ mod push;
 mod resolve;
 mod schema;
 mod search;
+mod test;
 mod update;
 mod validate;
 mod vendor;
@@ -38,6 +39,7 @@ pub(crate) use push::PushArgs;
 pub(crate) use resolve::ResolveArgs;
 pub(crate) use schema::SchemaArgs;
 pub(crate) use search::{IndexArgs, SearchArgs};
+pub(crate) use test::TestArgs;
 pub(crate) use update::UpdateArgs;
 pub(crate) use validate::{ReportFormat, ValidateArgs};
 pub(crate) use vendor::VendorArgs;
@@ -61,6 +63,7 @@ pub(crate) enum TemplateCommand {
     Info(InfoArgs),
     Explain(ExplainArgs),
     Build(BuildArgs),
+    Test(TestArgs),
     Push(PushArgs),
     Pull(PullArgs),
     List(ListArgs),

@@ -17,6 +17,7 @@ mod push;
 mod resolve;
 mod schema;
 mod search;
+mod test;
 mod update;
 mod validate;
 mod vendor;
@@ -32,6 +33,7 @@ pub(super) async fn template(edge: &Edge, command: TemplateCommand) -> Result<u8
         TemplateCommand::Resolve(args) => resolve::resolve(edge, &args).await,
         TemplateCommand::Info(args) => info::info(edge, &args).await,
         TemplateCommand::Build(args) => build::build(edge, &args).await,
+        TemplateCommand::Test(args) => test::test(edge, &args).await,
         TemplateCommand::Push(args) => push::push(edge, &args).await,
         TemplateCommand::Pull(args) => pull::pull(edge, &args).await,
         TemplateCommand::Explain(args) => explain::explain(edge, &args).await,
