@@ -1,5 +1,6 @@
 //! The client and its small calls.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -68,6 +69,22 @@ impl Client {
     pub async fn ports(&self) -> Result<Vec<ListeningPort>, ClientError> {
         let answer: Ports = self.get("ports", private::PORTS).await?;
         Ok(answer.ports)
+    }
+
+    /// Adds to the environment of every process from now on.
+    pub async fn set_env(&self, variables: &[(String, String)]) -> Result<(), ClientError> {
+        let variables: BTreeMap<&str, &str> =
+            variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let body = serde_json::to_vec(&BTreeMap::from([("envVars", variables)])).expect("strings");
+        let builder = self
+            .endpoint
+            .request(Method::POST, "/init", None)
+            .header(header::CONTENT_TYPE, "application/json");
+        let answer = async {
+            let response = self.endpoint.send("init", builder, Bytes::from(body).into()).await?;
+            if response.status().is_success() { Ok(()) } else { Err(refusal("init", None, response).await) }
+        };
+        within(PATIENCE, "init", answer).await
     }
 
     /// Runs a probe or health check and waits for it. One that takes longer than `timeout` is killed with all it

@@ -3,6 +3,8 @@
 //! Liveness is the entry's lock alone (see [`crate::create`]): it is there before an entry can be seen, and it
 //! falls with the last process that holds it. So this is safe beside running creates.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -11,22 +13,28 @@ use abx_core::fs::{Lock, replace, sweep_staging};
 use abx_isolate::Leftover;
 
 use crate::create::making;
-use crate::registry::{dir_of, entries, is_live};
-use crate::{EndReason, Ended, EngineError, Record, SandboxId};
+use crate::registry::{dir_of, ended_log, entries, is_live, seize};
+use crate::{Cause, EndReason, Ended, EngineError, Record, SandboxId};
 
 /// How many ended sandboxes are remembered.
 const REMEMBERED: usize = 200;
 
-/// Names everything left behind, and removes it where `remove`.
+/// Names everything left behind, and removes it where `remove`. A sandbox that is stopped is not: only what its last
+/// run has left is.
 pub fn clean(home: &Home, remove: bool) -> Result<Vec<String>, EngineError> {
     let mut left = Vec::new();
     for (id, dir) in entries(home)? {
         // One that has ended since it was listed is no leftover.
-        if !is_live(&dir) && dir.exists() {
-            left.push(format!("sandbox {id}, whose monitor is gone"));
-            if remove {
-                remove_dead(home, &id, None);
-            }
+        if is_live(&dir) || !dir.exists() {
+            continue;
+        }
+        if Record::read(&dir).is_some_and(|record| record.kept) {
+            left.extend(traces_of_stopped(&id, &dir, remove)?);
+            continue;
+        }
+        left.push(format!("sandbox {id}, whose monitor is gone"));
+        if remove {
+            remove_dead(home, &id, None);
         }
     }
     left.extend(hidden_entries(home, remove)?);
@@ -38,6 +46,33 @@ pub fn clean(home: &Home, remove: bool) -> Result<Vec<String>, EngineError> {
     }
     left.extend(staging(home, remove)?);
     Ok(left)
+}
+
+/// What the host still has of the last run of a sandbox that is kept.
+fn traces_of_stopped(id: &SandboxId, dir: &Path, remove: bool) -> Result<Vec<String>, EngineError> {
+    let ours = traces(id);
+    let there: Vec<Leftover> =
+        abx_isolate::leftovers(&[])?.into_iter().filter(|leftover| ours.contains(leftover)).collect();
+    if remove && !there.is_empty() {
+        // Whoever starts it again has the lock, and removes them.
+        let Some(_lock) = seize(dir) else { return Ok(Vec::new()) };
+        for leftover in &there {
+            abx_isolate::remove(leftover)?;
+        }
+    }
+    Ok(there.iter().map(|leftover| format!("{leftover} of sandbox {id}, which is stopped")).collect())
+}
+
+fn traces(id: &SandboxId) -> [Leftover; 2] {
+    [
+        Leftover::Cgroups { name: id.to_string() },
+        Leftover::Interface { name: abx_isolate::interface_name(id.as_str()) },
+    ]
+}
+
+/// Removes what a run of a sandbox has left on the host; processes that the kernel has not ended yet are killed.
+pub(crate) fn remove_traces(id: &SandboxId) -> Result<(), EngineError> {
+    Ok(traces(id).iter().try_for_each(abx_isolate::remove)?)
 }
 
 /// What build steps left whose process is gone. Theirs are the names `step<pid>-…`; those of other sandboxes,
@@ -63,28 +98,47 @@ fn is_empty(name: &str) -> bool {
 }
 
 /// Removes all there is of a sandbox whose lock has fallen, and remembers why it ended. Does nothing for a live
-/// one, nor for one that is gone already.
-pub(crate) fn remove_dead(home: &Home, id: &SandboxId, reason: Option<EndReason>) {
+/// one, nor for one that is kept or gone already.
+pub(crate) fn remove_dead(home: &Home, id: &SandboxId, cause: Option<Cause>) {
     let dir = dir_of(home, id);
-    if !dir.exists() || is_live(&dir) {
+    let record = Record::read(&dir);
+    if record.as_ref().is_some_and(|record| record.kept) {
         return;
     }
-    let reason = reason.unwrap_or(EndReason::MonitorLost);
-    let ended = Record::read(&dir).map(|record| record.ended(reason));
-    // The daemon dies with its monitor; a process that the kernel has not yet ended must not hold the cgroup.
-    let left = [
-        Leftover::Cgroups { name: id.to_string() },
-        Leftover::Interface { name: abx_isolate::interface_name(id.as_str()) },
-    ];
-    // An entry whose traces could not all be removed stays, for the next try.
-    if left.iter().all(|leftover| abx_isolate::remove(leftover).is_ok()) {
+    if let Some(_lock) = seize(&dir) {
+        remove_seized(
+            home,
+            id,
+            cause.or(record.map(|record| record.lost())).unwrap_or(EndReason::MonitorLost.into()),
+        );
+    }
+}
+
+/// Removes all there is of a sandbox whose lock the caller has taken, kept or not.
+pub(crate) fn remove_seized(home: &Home, id: &SandboxId, cause: Cause) {
+    let ended = Record::read(&dir_of(home, id)).map(|record| record.ended(cause));
+    // The daemon dies with its monitor; a process that the kernel has not yet ended must not hold the cgroup. An entry
+    // whose traces could not all be removed stays, for the next try.
+    if remove_traces(id).is_ok() {
         forget(home, id, ended);
     }
+}
+
+/// Sees to it that the entry in `dir` outlives the host's power: its files are on the disk, and so are their names.
+pub(crate) fn keep(home: &Home, dir: &Path) -> std::io::Result<()> {
+    for name in [crate::registry::TEMPLATE, "disk.ext4"] {
+        File::open(dir.join(name))?.sync_all()?;
+    }
+    for directory in [dir, &home.sandboxes(), home.root()] {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Removes the entry and remembers the end. The entry goes by rename first: nobody sees half of one.
 pub(crate) fn forget(home: &Home, id: &SandboxId, ended: Option<Ended>) {
     if let Some(ended) = ended {
+        keep_log(home, id);
         remember(home, &ended);
     }
     let hidden = home.sandboxes().join(format!(".{id}"));
@@ -92,6 +146,32 @@ pub(crate) fn forget(home: &Home, id: &SandboxId, ended: Option<Ended>) {
     let _removing = Lock::shared(&making(home));
     if std::fs::rename(dir_of(home, id), &hidden).is_ok() {
         let _ = std::fs::remove_dir_all(hidden);
+    }
+}
+
+/// Bytes of a log that stay when its sandbox has ended.
+const LOG_TAIL: u64 = 64 << 10;
+
+/// Keeps the last whole lines of the log.
+fn keep_log(home: &Home, id: &SandboxId) {
+    let tail = || -> std::io::Result<Vec<u8>> {
+        let mut log = File::open(dir_of(home, id).join("log.jsonl"))?;
+        let length = log.metadata()?.len();
+        let start = length.saturating_sub(LOG_TAIL);
+        log.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        log.take(LOG_TAIL).read_to_end(&mut bytes)?;
+        if start > 0 {
+            let line = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+            bytes.drain(..line);
+        }
+        Ok(bytes)
+    };
+    if let Ok(bytes) = tail()
+        && !bytes.is_empty()
+    {
+        let _ = std::fs::create_dir_all(home.ended());
+        let _ = std::fs::write(ended_log(home, id), bytes);
     }
 }
 
@@ -110,11 +190,13 @@ fn remember(home: &Home, ended: &Ended) {
 
 fn forget_oldest(dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let is_record = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_record).collect();
     paths.sort_by_key(|path| {
         path.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     });
     for path in &paths[..paths.len().saturating_sub(REMEMBERED)] {
+        let _ = std::fs::remove_file(path.with_extension("log"));
         let _ = std::fs::remove_file(path);
     }
 }

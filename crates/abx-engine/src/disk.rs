@@ -3,11 +3,12 @@
 //! Formatting takes some 15 ms, so each size is formatted once and its few blocks of metadata are copied for each
 //! sandbox; everything else of the file is a hole. Attaching a file to a loop device syncs it, which waits for the
 //! host's disk, so copies are made and synced beforehand, by the monitors of running sandboxes, and a new sandbox
-//! takes one by renaming it.
+//! takes one by renaming it. The disk of a persistent sandbox has a journal, so that it is whole after a power cut.
 //!
 //! ```text
 //! store/disks/<MB>-v<FORMAT>/formatted     the one to copy
 //! store/disks/<MB>-v<FORMAT>/ready-<n>     copies to take
+//! store/disks/<MB>-v<FORMAT>-journal/…     the same with a journal
 //! ```
 
 use std::fs::File;
@@ -26,21 +27,21 @@ use crate::EngineError;
 /// Copies kept ready of each size.
 const READY: usize = 12;
 
-/// Makes `target` a fresh, empty disk of `size` MB.
-pub fn create(home: &Home, size: u64, target: &Path) -> Result<(), EngineError> {
-    let dir = directory(home, size);
+/// Makes `target` a fresh, empty disk of `size` MB; a durable one has a journal.
+pub fn create(home: &Home, size: u64, durable: bool, target: &Path) -> Result<(), EngineError> {
+    let dir = directory(home, size, durable);
     let taken = (0..READY).any(|number| std::fs::rename(ready(&dir, number), target).is_ok());
     if taken {
         return Ok(());
     }
-    let formatted = formatted(home, size)?;
-    copy_sparse(&formatted, target).map_err(EngineError::state(target))
+    let formatted = formatted(&dir, home, size, durable)?;
+    copy_data(&formatted, target).map_err(EngineError::state(target))
 }
 
 /// Makes up for what was taken. Meant for a moment when nobody waits; one process at a time does it, and what it
 /// cannot do is left for the next.
-pub fn refill(home: &Home, size: u64) {
-    let dir = directory(home, size);
+pub fn refill(home: &Home, size: u64, durable: bool) {
+    let dir = directory(home, size, durable);
     let Ok(Some(_alone)) = Lock::try_exclusive(&dir.join("refill.lock")) else { return };
     let formatted = dir.join(FORMATTED);
     for path in (0..READY).map(|number| ready(&dir, number)).filter(|path| !path.exists()) {
@@ -55,13 +56,14 @@ fn make_ready(formatted: &Path, temporary: &Path, path: &Path) -> io::Result<()>
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    copy_sparse(formatted, temporary)?;
+    copy_data(formatted, temporary)?;
     File::open(temporary)?.sync_all()?;
     std::fs::rename(temporary, path)
 }
 
-fn directory(home: &Home, size: u64) -> PathBuf {
-    home.store("disks").join(format!("{size}-v{FORMAT}"))
+fn directory(home: &Home, size: u64, durable: bool) -> PathBuf {
+    let journal = if durable { "-journal" } else { "" };
+    home.store("disks").join(format!("{size}-v{FORMAT}{journal}"))
 }
 
 fn ready(dir: &Path, number: usize) -> PathBuf {
@@ -71,13 +73,12 @@ fn ready(dir: &Path, number: usize) -> PathBuf {
 const FORMATTED: &str = "formatted";
 
 /// The formatted disk of that size, made where absent.
-fn formatted(home: &Home, size: u64) -> Result<PathBuf, EngineError> {
-    let dir = directory(home, size);
+fn formatted(dir: &Path, home: &Home, size: u64, durable: bool) -> Result<PathBuf, EngineError> {
     let path = dir.join(FORMATTED);
     if path.exists() {
         return Ok(path);
     }
-    let _lock = Lock::exclusive(&dir.join("format.lock")).map_err(EngineError::state(&dir))?;
+    let _lock = Lock::exclusive(&dir.join("format.lock")).map_err(EngineError::state(dir))?;
     if path.exists() {
         return Ok(path);
     }
@@ -85,7 +86,7 @@ fn formatted(home: &Home, size: u64) -> Result<PathBuf, EngineError> {
     let staging = Staging::new(&parent).map_err(EngineError::state(&parent))?;
     let image = staging.path().join("disk");
     File::create_new(&image).and_then(|file| file.set_len(size << 20)).map_err(EngineError::state(&image))?;
-    format(&image, size)?;
+    format(&image, size, durable)?;
     staging.publish("disk", &path).map_err(EngineError::state(&path))?;
     Ok(path)
 }
@@ -93,13 +94,21 @@ fn formatted(home: &Home, size: u64) -> Result<PathBuf, EngineError> {
 /// Raise it when the options below change.
 const FORMAT: u32 = 1;
 
-fn format(image: &Path, size: u64) -> Result<(), EngineError> {
-    // No journal: the disk lives no longer than its sandbox. Packed metadata and uninitialised groups keep the
+/// MB of a journal: small, since it counts towards the limit.
+const JOURNAL: u64 = 8;
+
+fn format(image: &Path, size: u64, durable: bool) -> Result<(), EngineError> {
+    // A journal only where the disk outlives the host's power. Packed metadata and uninitialised groups keep the
     // part to copy small. No blocks reserved: the limit is what the template says.
-    let output = Command::new("mkfs.ext4")
-        .args(["-q", "-F", "-m", "0", "-b", "4096"])
-        .args(["-O", "^has_journal,^resize_inode,sparse_super2,metadata_csum,extent,huge_file,dir_index"])
-        .args(["-E", "packed_meta_blocks=1,lazy_itable_init=1,nodiscard,num_backup_sb=0"])
+    let journal = if durable { "has_journal" } else { "^has_journal" };
+    let features = format!("{journal},^resize_inode,sparse_super2,metadata_csum,extent,huge_file,dir_index");
+    let mut mkfs = Command::new("mkfs.ext4");
+    mkfs.args(["-q", "-F", "-m", "0", "-b", "4096", "-O", &features]);
+    if durable {
+        mkfs.args(["-J", &format!("size={JOURNAL}")]);
+    }
+    let output = mkfs
+        .args(["-E", "packed_meta_blocks=1,lazy_itable_init=1,lazy_journal_init=1,nodiscard,num_backup_sb=0"])
         .arg(image)
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .stdin(Stdio::null())
@@ -113,7 +122,7 @@ fn format(image: &Path, size: u64) -> Result<(), EngineError> {
 }
 
 /// Copies the data of `from` and leaves its holes out.
-fn copy_sparse(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy_data(from: &Path, to: &Path) -> io::Result<()> {
     let source = File::open(from)?;
     let length = source.metadata()?.len();
     let target = File::create_new(to)?;
@@ -159,17 +168,20 @@ mod tests {
         }
         let root = tempfile::tempdir().expect("tempdir");
         let home = Home::new(root.path());
-        create(&home, 256, &root.path().join("a")).expect("a copy");
-        refill(&home, 256);
-        let dir = directory(&home, 256);
-        assert!((0..READY).all(|number| ready(&dir, number).exists()));
-        create(&home, 256, &root.path().join("b")).expect("a ready one");
-        assert!(!ready(&dir, 0).exists());
-        refill(&home, 256);
-        assert!(ready(&dir, 0).exists());
-        let [a, b] = ["a", "b"].map(|name| root.path().join(name).metadata().expect("disk"));
-        assert_eq!((a.len(), b.len()), (256 << 20, 256 << 20));
-        assert!(a.blocks() * 512 < 1 << 20 && b.blocks() * 512 < 1 << 20);
-        assert_ne!(a.ino(), b.ino());
+        for durable in [false, true] {
+            let disk = |name: &str| root.path().join(format!("{name}-{durable}"));
+            create(&home, 256, durable, &disk("a")).expect("a copy");
+            refill(&home, 256, durable);
+            let dir = directory(&home, 256, durable);
+            assert!((0..READY).all(|number| ready(&dir, number).exists()));
+            create(&home, 256, durable, &disk("b")).expect("a ready one");
+            assert!(!ready(&dir, 0).exists());
+            refill(&home, 256, durable);
+            assert!(ready(&dir, 0).exists());
+            let [a, b] = ["a", "b"].map(|name| disk(name).metadata().expect("disk"));
+            assert_eq!((a.len(), b.len()), (256 << 20, 256 << 20));
+            assert!(a.blocks() * 512 < 1 << 20 && b.blocks() * 512 < 1 << 20);
+            assert_ne!(a.ino(), b.ino());
+        }
     }
 }

@@ -32,6 +32,8 @@ pub enum EngineError {
     MonitorSilent { id: SandboxId },
     #[error("the monitor refused: {reason}")]
     MonitorRefused { reason: String },
+    #[error("the disk of an earlier run is still in use: {}", path.display())]
+    DiskInUse { path: PathBuf },
     #[error("cannot format a disk of {size} MB")]
     Format { size: u64, detail: String },
     #[error("the daemon inside did not start within {seconds} s")]
@@ -40,6 +42,10 @@ pub enum EngineError {
     NotReady { reason: String, output: Vec<String> },
     #[error("the daemon inside ended before it served")]
     GuestDied,
+    #[error("the sandbox ran into its {limit} limit of {number} MB while it started")]
+    Limit { limit: &'static str, number: u64, reason: String, output: Vec<String> },
+    #[error("sandbox {id} is {state}")]
+    NotRunning { id: SandboxId, state: &'static str },
     #[error("nobody waits for the sandbox any more")]
     CreatorGone,
     #[error("the sandbox was killed while it started")]
@@ -65,22 +71,14 @@ impl EngineError {
 
     /// E2009, saying why the sandbox is gone where that is known, or which names are near.
     pub(crate) fn no_sandbox(home: &Home, which: &str) -> Self {
-        let ended = crate::list_ended(home).unwrap_or_default();
-        let fits = |ended: &&crate::Ended| {
-            ended.id.as_str() == which
-                || ended.name.as_deref() == Some(which)
-                || (which.len() >= 4 && ended.id.as_str().starts_with(which))
-        };
-        let why = ended.iter().find(fits).map(|ended| {
-            format!(
-                "it ended {} s ago: {}",
-                crate::record::now().saturating_sub(ended.ended),
-                ended.reason.as_str()
-            )
+        let why = crate::find_ended(home, which).map(|ended| {
+            let ago = crate::record::now().saturating_sub(ended.ended);
+            format!("it ended {ago} s ago: {}", ended.cause.text())
         });
-        let near = crate::list_live(home)
+        let near = crate::list(home)
             .unwrap_or_default()
             .into_iter()
+            .filter(|found| !found.record.pooled)
             .map(|found| found.record.settings.name.unwrap_or_else(|| found.record.id.to_string()))
             .take(5)
             .collect();
@@ -93,6 +91,7 @@ impl Fault for EngineError {
         match self {
             Self::NoSandbox { .. } | Self::Ambiguous { .. } => Code::NoSandbox,
             Self::NotReady { .. } | Self::GuestSilent { .. } | Self::GuestDied => Code::NotReady,
+            Self::Limit { .. } => Code::Limit,
             Self::Isolate(error) => error.code(),
             Self::Client(error) => error.code(),
             Self::Reported { code, .. } => *code,
@@ -128,6 +127,10 @@ impl Fault for EngineError {
                 vec!["run as root (sudo), or set ABX_HOME to a folder you may write".into()]
             }
             Self::NoSpace { .. } => vec!["free some space, or set ABX_HOME to a larger disk".into()],
+            Self::Limit { limit, number, reason, .. } => {
+                vec![reason.clone(), format!("create it with more, such as `--{limit} {}`", number * 2)]
+            }
+            Self::NotRunning { id, .. } => vec![format!("`abx resume {id}` lets it run on")],
             Self::Format { .. } => vec!["`abx doctor` says whether mkfs.ext4 is installed".into()],
             Self::Isolate(error) => error.hints(),
             Self::Client(error) => error.hints(),
@@ -138,7 +141,9 @@ impl Fault for EngineError {
 
     fn details(&self) -> Vec<String> {
         match self {
-            Self::NotReady { output, .. } | Self::MonitorDied { log: output } => output.clone(),
+            Self::NotReady { output, .. }
+            | Self::Limit { output, .. }
+            | Self::MonitorDied { log: output } => output.clone(),
             Self::Format { detail, .. } => detail.lines().map(str::to_owned).collect(),
             Self::Reported { details, .. } => details.clone(),
             Self::Isolate(error) => error.details(),

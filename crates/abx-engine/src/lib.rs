@@ -9,14 +9,18 @@
 //! sandboxes/<id>/            appears by rename, complete
 //!   lock                     locked by the monitor while it lives: the one test of liveness
 //!   sandbox.json             the record; only the monitor writes it
+//!   template.json            what the creator wants kept with it, as it is
 //!   guest.sock               the daemon inside
 //!   control.sock             the monitor: kill, pause, resume
 //!   log.jsonl                output of the startup command, the last 8 MB at least
 //!   disk.ext4                the writable layer
 //! ```
 //!
-//! In reading order: [`settings`], [`id`], [`record`], [`registry`], [`create`], `monitor`, [`control`],
-//! [`disk`], [`clean`].
+//! A persistent sandbox outlives its monitor: its entry stays, with no lock held, until [`resume`] starts a new
+//! monitor for it.
+//!
+//! In reading order: [`settings`], [`id`], [`record`], [`registry`], [`create`], [`resume`], `monitor`, [`control`],
+//! [`snapshot`], [`disk`], [`clean`].
 //!
 //! **Architecture Invariant:** this crate knows images and settings, never templates or references.
 
@@ -31,10 +35,14 @@ pub mod monitor;
 pub mod python_library;
 pub mod record;
 pub mod registry;
+pub mod resume;
 pub mod settings;
+pub mod snapshot;
+mod start;
 
+pub use abx_isolate::{Refusal, RefusalReport};
 pub use error::EngineError;
 pub use id::SandboxId;
-pub use record::{EndReason, Ended, Health, PortMapping, Record, State};
-pub use registry::{Found, find, list_ended, list_live};
+pub use record::{Cause, EndReason, Ended, Health, PortMapping, Record, State};
+pub use registry::{Found, find, find_ended, list, list_ended};
 pub use settings::{PortRequest, SandboxSettings};

@@ -1,39 +1,44 @@
 //! Which sandboxes there are.
 
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use abx_core::Home;
 use abx_core::fs::Lock;
+use rustix::fs::{FlockOperation, flock};
 
-use crate::{Ended, EngineError, Record, SandboxId};
+use crate::{Ended, EngineError, Record, SandboxId, State};
 
-/// A live sandbox and the directory of its state.
+/// A sandbox and the directory of its state.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub dir: PathBuf,
     pub record: Record,
 }
 
-/// Every live sandbox that is ready or getting so. Those whose monitor is gone are left out.
-pub fn list_live(home: &Home) -> Result<Vec<Found>, EngineError> {
-    Ok(entries(home)?.into_iter().filter(|(_, dir)| is_live(dir)).filter_map(|(_, dir)| found(dir)).collect())
+/// Every sandbox that is ready, getting so or stopped, those in pools too. Those whose monitor is gone and whose files
+/// are not kept are left out.
+pub fn list(home: &Home) -> Result<Vec<Found>, EngineError> {
+    Ok(entries(home)?.into_iter().filter_map(|(_, dir)| found(dir)).collect())
 }
 
-/// Finds a live sandbox by its id, a unique prefix of it, or its name. A name goes before a prefix.
+/// Finds a sandbox by its id, a unique prefix of it, or its name. A name goes before a prefix. One that waits in a pool
+/// is not found.
 ///
 /// # Errors
 /// E2009 where none or several fit.
 pub fn find(home: &Home, which: &str) -> Result<Found, EngineError> {
     // A name may look like an id.
     if let Some(id) = SandboxId::parse(which)
-        && let dir = dir_of(home, &id)
-        && is_live(&dir)
-        && let Some(found) = found(dir)
+        && let Some(found) = found(dir_of(home, &id))
+        && !found.record.pooled
     {
         return Ok(found);
     }
-    let live = list_live(home)?;
+    let mut live = list(home)?;
+    live.retain(|found| !found.record.pooled);
     if let Some(named) = live.iter().find(|found| found.record.settings.name.as_deref() == Some(which)) {
         return Ok(named.clone());
     }
@@ -58,11 +63,36 @@ pub fn list_ended(home: &Home) -> Result<Vec<Ended>, EngineError> {
         entries => entries.map_err(|source| EngineError::State { path: dir.clone(), source })?,
     };
     let mut ended: Vec<Ended> = entries
-        .filter_map(Result::ok)
-        .filter_map(|entry| serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok())
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter_map(|path| serde_json::from_slice(&std::fs::read(path).ok()?).ok())
         .collect();
     ended.sort_by_key(|ended: &Ended| std::cmp::Reverse(ended.ended));
     Ok(ended)
+}
+
+/// The last sandbox that ended and had this id, this name, or an id that begins so.
+pub fn find_ended(home: &Home, which: &str) -> Option<Ended> {
+    let fits = |ended: &Ended| {
+        ended.id.as_str() == which
+            || ended.name.as_deref() == Some(which)
+            || (which.len() >= 4 && ended.id.as_str().starts_with(which))
+    };
+    list_ended(home).ok()?.into_iter().find(fits)
+}
+
+/// The end of the log of a sandbox that ended; the file is missing where it had none.
+pub fn ended_log(home: &Home, id: &SandboxId) -> PathBuf {
+    home.ended().join(format!("{id}.log"))
+}
+
+/// Name of the file with what the creator wants kept.
+pub(crate) const TEMPLATE: &str = "template.json";
+
+/// What the creator of a sandbox wanted kept with it.
+pub fn template(home: &Home, id: &SandboxId) -> Result<String, EngineError> {
+    let path = dir_of(home, id).join(TEMPLATE);
+    std::fs::read_to_string(&path).map_err(EngineError::state(&path))
 }
 
 /// Directory of a sandbox's state.
@@ -88,6 +118,24 @@ pub(crate) fn is_live(dir: &Path) -> bool {
     Lock::is_held(&dir.join("lock"))
 }
 
+/// Takes the lock of an entry whose holder is gone; `None` where somebody holds it, or the entry is gone.
+pub(crate) fn seize(dir: &Path) -> Option<Lock> {
+    let path = dir.join("lock");
+    loop {
+        let file = File::open(&path).ok()?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            // Whoever held it may have removed the entry meanwhile.
+            let id = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+            let is_there = id(path.metadata().ok()?) == id(file.metadata().ok()?);
+            return is_there.then(|| Lock::inherited(file));
+        }
+        if Lock::is_held(&path) {
+            return None;
+        }
+        // Somebody was just asking whether it is held.
+    }
+}
+
 /// Waits until a monitor that is about to end has ended, but not for ever; whether it has.
 pub(crate) async fn until_dead(dir: &Path, patience: Duration) -> bool {
     const PAUSE: Duration = Duration::from_millis(2);
@@ -101,6 +149,17 @@ pub(crate) async fn until_dead(dir: &Path, patience: Duration) -> bool {
     true
 }
 
+/// The sandbox in `dir`, as it is now.
 fn found(dir: PathBuf) -> Option<Found> {
-    Record::read(&dir).map(|record| Found { dir, record })
+    let live = is_live(&dir);
+    let mut record = Record::read(&dir)?;
+    match (live, record.state) {
+        (false, _) if !record.kept => return None,
+        (false, State::Stopped) => {}
+        (false, _) => record.stop(record.lost()),
+        // Its new monitor has the lock, and has not said so yet.
+        (true, State::Stopped) => record.state = State::Starting,
+        (true, _) => {}
+    }
+    Some(Found { dir, record })
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use abx_core::Egress;
 use abx_isolate::{Bind, RuntimeFile};
 use serde::{Deserialize, Serialize};
 
 /// A settled request for one sandbox. It travels as JSON from the creator to the monitor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SandboxSettings {
     /// A second way to name it; unique among live sandboxes.
     pub name: Option<String>,
@@ -34,12 +35,24 @@ pub struct SandboxSettings {
     pub timeout: u64,
     /// Seconds without activity until it ends (ephemeral) or pauses (persistent); 0 for never.
     pub idle_timeout: u64,
+    /// Pauses it when its time is up, instead of ending it.
+    #[serde(default)]
+    pub pause_on_timeout: bool,
+    /// Seconds it may stay unhealthy until it ends; 0 for ever.
+    #[serde(default)]
+    pub unhealthy_timeout: u64,
     pub ports: Vec<PortRequest>,
     /// Ports listen on all addresses instead of the host's loopback.
     pub public: bool,
     /// `false`: loopback only.
     pub network: bool,
+    /// What of the outside may be reached; `None`: all that the host lets through.
+    #[serde(default)]
+    pub egress: Option<Egress>,
     pub capabilities: Vec<String>,
+    /// What states them, in words: a place in a file, an option. `None` where they are the default.
+    #[serde(default)]
+    pub capability_origin: Option<String>,
     pub startup_command: Option<String>,
     pub readiness: Option<Readiness>,
     pub healthcheck: Option<HealthCheck>,

@@ -1,6 +1,7 @@
 //! Reference in, ready sandbox out.
 
 use abx_core::Progress;
+use abx_core::egress::Target;
 use abx_engine::PortRequest;
 
 use crate::{Context, Error, FetchOptions, Sandbox};
@@ -24,10 +25,16 @@ pub struct CreateRequest {
     pub timeout: Option<u64>,
     /// Seconds; 0 for never.
     pub idle_timeout: Option<u64>,
+    /// Pauses the sandbox when its time is up, instead of ending it.
+    pub pause_on_timeout: bool,
     /// Beside the template's own ports.
     pub ports: Vec<PortRequest>,
     /// `Some(false)`: loopback only.
     pub network: Option<bool>,
+    /// What of the outside may be reached, before anything the template says of it.
+    pub allow_out: Vec<Target>,
+    /// What may not be reached, behind `allow_out` and before anything the template says of it.
+    pub deny_out: Vec<Target>,
     pub fetch: FetchOptions,
 }
 
@@ -46,6 +53,7 @@ pub async fn create(
     let _made = context.make_store().await?;
     let built = crate::template::build_lineage(context, &lineage, &request.fetch, progress).await?;
     let settings = crate::settle::settle(context, &built.built, request)?;
-    let record = abx_engine::create::create(&context.engine(), &settings).await?;
+    let template = abx_source::kept::to_text(&built.lineage.packages);
+    let record = abx_engine::create::create(&context.engine(), &settings, &template).await?;
     Ok(Sandbox::new(context, record))
 }

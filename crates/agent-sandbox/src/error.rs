@@ -41,6 +41,8 @@ pub enum Error {
     State { path: PathBuf, source: std::io::Error },
     #[error("cannot use {}", path.display())]
     PackageFile { path: PathBuf, source: std::io::Error },
+    #[error("the capability `{capability}` is not granted to a sandbox of {template}")]
+    Capability { capability: &'static str, template: String, granted: Vec<String>, origin: Option<String> },
     #[error("{what} {value} is outside {low} to {high}")]
     OutOfBounds { what: String, value: String, low: String, high: String },
     #[error("host port {port} is asked for twice")]
@@ -71,6 +73,10 @@ pub enum Error {
     Destination { text: String, reason: &'static str },
     #[error("where to push `{name}` is not said")]
     NoDestination { name: String },
+    #[error("the image of the sandbox is gone: {image}")]
+    ImageGone { image: String },
+    #[error("what is kept of the template of sandbox {sandbox} is damaged")]
+    TemplateDamaged { sandbox: String, source: Box<dyn std::error::Error + Send + Sync> },
     #[error("the image `{image}` is not in the store, and --offline keeps to this machine")]
     Offline { image: String },
     #[error("base image `{image}` is not to be had: {reason}")]
@@ -146,6 +152,7 @@ fn file_code(error: &std::io::Error) -> Code {
 impl Fault for Error {
     fn code(&self) -> Code {
         match self {
+            Self::Capability { .. } => Code::Capability,
             Self::OutOfBounds { .. } | Self::PortTwice { .. } => Code::SpecInvalid,
             Self::NoLocalTemplate { .. } | Self::NotCached { .. } => Code::TemplateNotFound,
             Self::Destination { .. } | Self::NoDestination { .. } => Code::ReferenceInvalid,
@@ -164,6 +171,13 @@ impl Fault for Error {
 
     fn hints(&self) -> Vec<String> {
         match self {
+            Self::Capability { capability, granted, origin, .. } => {
+                let at = origin.as_ref().map(|origin| format!(" at {origin}")).unwrap_or_default();
+                let now = if granted.is_empty() { "nothing".to_owned() } else { granted.join(", ") };
+                vec![format!(
+                    "add `{capability}` to `capabilities`{at}, which grant {now}; then create another sandbox"
+                )]
+            }
             Self::NoHome => vec!["set HOME, or ABX_HOME to the folder for abx's state".into()],
             Self::NoLocalTemplate { .. } => {
                 vec!["`abx template list` shows what there is; `abx template build` makes one".into()]

@@ -13,6 +13,7 @@
 
 mod base_image;
 mod blocking;
+pub mod code;
 pub mod commands;
 pub mod config;
 mod context;
@@ -29,6 +30,7 @@ mod registries;
 pub mod sandbox;
 pub mod settings;
 mod settle;
+mod snapshot;
 pub mod template;
 mod token_wanted;
 
@@ -39,6 +41,7 @@ pub use error::Error;
 pub use github::{TokenSource, token_source};
 pub use options::FetchOptions;
 pub use sandbox::{Info, Sandbox, Status, find, list};
+pub use snapshot::{Snapshot, snapshot};
 
 pub use token_wanted::{TokenWanted, token_page};
 

@@ -1,19 +1,22 @@
-//! Live sandboxes: find, list, look at, use, end.
+//! Sandboxes: find, list, look at, use, pause and resume, end.
 
 use std::path::PathBuf;
 
 use abx_client::Client;
-use abx_engine::Record;
+use abx_core::Egress;
+use abx_core::{Code, Fault};
 pub use abx_engine::control::LimitHits;
-pub use abx_engine::{EndReason, Health, PortMapping};
+pub use abx_engine::{EndReason, Health, PortMapping, Refusal, RefusalReport};
+use abx_engine::{PortRequest, Record};
 use serde::Serialize;
 
 use crate::{Context, Error};
 
-/// A live sandbox.
+/// A sandbox that lives, or is stopped and can be started again.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     home: abx_core::Home,
+    exe: PathBuf,
     record: Record,
 }
 
@@ -24,18 +27,23 @@ pub struct Info {
     pub name: Option<String>,
     pub template: String,
     pub status: Status,
-    /// Why it ended, for one that has.
+    /// Why it ended or stopped, for one that has.
     pub reason: Option<EndReason>,
+    /// The number that was hit: seconds of a timeout, MB of memory or disk, failed checks.
+    pub limit: Option<u64>,
+    /// The last word of what has failed.
+    pub detail: Option<String>,
     /// Seconds since the epoch.
     pub created: u64,
-    /// Seconds since the epoch: when its timeout ends it, or when it ended.
+    /// Seconds since the epoch: when its timeout ends it, or when it ended. `None` for never, and while the clock stands
+    /// still: before it is ready, paused or stopped.
     pub ends: Option<u64>,
-    /// The rest is there for live ones.
+    /// The rest is there for those that have not ended.
     #[serde(skip_serializing_if = "Option::is_none", flatten)]
     pub live: Option<LiveInfo>,
 }
 
-/// The part of [`Info`] that only a live sandbox has.
+/// The part of [`Info`] that only a sandbox has which has not ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveInfo {
     pub image: String,
@@ -55,6 +63,8 @@ pub struct LiveInfo {
     /// Seconds; 0 for never.
     pub idle_timeout: u64,
     pub network: bool,
+    /// What of the outside may be reached; `None`: everything.
+    pub egress: Option<Egress>,
     pub ports: Vec<PortMapping>,
     pub capabilities: Vec<String>,
     pub health: Health,
@@ -64,25 +74,63 @@ pub struct LiveInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
+    /// Not ready yet.
     Starting,
     Running,
+    /// Frozen; it keeps its memory.
     Paused,
+    /// Nothing of it runs; its files are kept, and whoever uses it starts it again.
+    Stopped,
+    /// It waits in a pool.
+    Pooled,
     Ended,
 }
 
-/// Finds a live sandbox by id, unique prefix of an id, or name.
+/// Finds a sandbox by id, unique prefix of an id, or name.
 ///
 /// # Errors
 /// E2009 where there is none, or where a prefix fits several.
 pub fn find(context: &Context, which: &str) -> Result<Sandbox, Error> {
-    let record = abx_engine::find(&context.home, which)?.record;
-    Ok(Sandbox { home: context.home.clone(), record })
+    Ok(Sandbox::new(context, abx_engine::find(&context.home, which)?.record))
 }
 
-/// Live sandboxes, newest first; `all` adds those that ended lately.
+/// What there is to know of a sandbox, found as [`find`] does, else among those that ended lately.
+///
+/// # Errors
+/// E2009 where there is none, or where a prefix fits several.
+pub fn info(context: &Context, which: &str) -> Result<Info, Error> {
+    match (find(context, which), abx_engine::find_ended(&context.home, which)) {
+        (Ok(sandbox), _) => Ok(sandbox.info()),
+        (Err(error), Some(ended)) if error.code() == Code::NoSandbox && !is_ambiguous(&error) => {
+            Ok(Info::of_ended(ended))
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// The log of a sandbox, found as [`info`] does: its id and the file, which is missing where nothing was printed. Of one
+/// that ended the end of the log is kept.
+pub fn log(context: &Context, which: &str) -> Result<(String, PathBuf), Error> {
+    match (find(context, which), abx_engine::find_ended(&context.home, which)) {
+        (Ok(sandbox), _) => Ok((sandbox.id().to_owned(), sandbox.log())),
+        (Err(error), Some(ended)) if error.code() == Code::NoSandbox && !is_ambiguous(&error) => {
+            Ok((ended.id.to_string(), abx_engine::registry::ended_log(&context.home, &ended.id)))
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+fn is_ambiguous(error: &Error) -> bool {
+    matches!(error, Error::Engine(abx_engine::EngineError::Ambiguous { .. }))
+}
+
+/// Sandboxes, newest first; `all` adds those that wait in pools, and those that ended lately.
 pub fn list(context: &Context, all: bool) -> Result<Vec<Info>, Error> {
-    let mut infos: Vec<Info> =
-        abx_engine::list_live(&context.home)?.into_iter().map(|found| Info::of_live(&found.record)).collect();
+    let mut infos: Vec<Info> = abx_engine::list(&context.home)?
+        .into_iter()
+        .filter(|found| all || !found.record.pooled)
+        .map(|found| Info::of_live(&found.record))
+        .collect();
     if all {
         infos.extend(abx_engine::list_ended(&context.home)?.into_iter().map(Info::of_ended));
     }
@@ -92,12 +140,17 @@ pub fn list(context: &Context, all: bool) -> Result<Vec<Info>, Error> {
 
 impl Sandbox {
     pub(crate) fn new(context: &Context, record: Record) -> Self {
-        Self { home: context.home.clone(), record }
+        Self { home: context.home.clone(), exe: context.exe.clone(), record }
     }
 
     /// Its id.
     pub fn id(&self) -> &str {
         self.record.id.as_str()
+    }
+
+    /// The engine's own form of [`Sandbox::id`].
+    pub(crate) fn record_id(&self) -> &abx_engine::SandboxId {
+        &self.record.id
     }
 
     /// What it was started with and what it does now.
@@ -120,6 +173,11 @@ impl Sandbox {
         self.dir().join("log.jsonl")
     }
 
+    /// What it was started with.
+    pub(crate) fn settings(&self) -> &abx_engine::SandboxSettings {
+        &self.record.settings
+    }
+
     /// Shell and workdir, for `connect`.
     pub fn shell(&self) -> (&str, &str) {
         (&self.record.settings.shell, &self.record.settings.workdir)
@@ -136,19 +194,70 @@ impl Sandbox {
         (settings.cpu, settings.memory, settings.disk, settings.pids)
     }
 
+    /// What its policy for the outside has refused up to now. Compare before and after.
+    pub async fn refusals(&self) -> RefusalReport {
+        match self.record.settings.egress {
+            Some(_) => abx_engine::control::refusals(&self.home, &self.record.id).await,
+            None => RefusalReport::default(),
+        }
+    }
+
+    /// Replaces its policy for the outside. Connections that are open stay open.
+    ///
+    /// # Errors
+    /// It was started without one; one that allows everything will do.
+    pub async fn set_egress(&self, policy: Egress) -> Result<(), Error> {
+        abx_engine::control::set_egress(&self.home, &self.record.id, policy).await?;
+        Ok(())
+    }
+
+    /// Forwards one more port, and tells where. One that is forwarded already stays as it is.
+    ///
+    /// # Errors
+    /// The host cannot listen there.
+    pub async fn forward(&self, port: PortRequest) -> Result<PortMapping, Error> {
+        Ok(abx_engine::control::forward(&self.home, &self.record.id, port).await?)
+    }
+
     /// Ends it and waits until nothing of it is left.
     pub async fn kill(&self) -> Result<(), Error> {
         Ok(abx_engine::control::kill(&self.home, &self.record.id).await?)
     }
 
-    /// Freezes every process of it.
+    /// Freezes every process of it; it keeps its memory, and its clock stands still.
     pub async fn pause(&self) -> Result<(), Error> {
-        Ok(abx_engine::control::pause(&self.home, &self.record.id).await?)
+        abx_engine::control::pause(&self.home, &self.record.id).await?;
+        Ok(())
     }
 
-    /// Lets a frozen one go on.
-    pub async fn resume(&self) -> Result<(), Error> {
-        Ok(abx_engine::control::resume(&self.home, &self.record.id).await?)
+    /// Ends every process of it and keeps its files, whatever its mode. [`Sandbox::resume`] starts it again.
+    pub async fn stop(&self) -> Result<(), Error> {
+        Ok(abx_engine::control::stop(&self.home, &self.record.id).await?)
+    }
+
+    /// Lets a paused one go on and starts a stopped one; returns it as it is when it runs. It gets its timeout anew.
+    pub async fn resume(&self) -> Result<Self, Error> {
+        self.resume_for(None).await
+    }
+
+    /// [`Sandbox::resume`] with another timeout, in seconds. One that runs already is left alone.
+    pub async fn resume_for(&self, timeout: Option<u64>) -> Result<Self, Error> {
+        let engine = abx_engine::create::Engine { home: self.home.clone(), exe: self.exe.clone() };
+        let record = abx_engine::resume::resume(&engine, &self.record.id, timeout).await?;
+        Ok(Self { record, ..self.clone() })
+    }
+
+    /// Sets when its timeout ends it: in so many seconds, sooner or later than it was; 0 is now, `None` is never. For a
+    /// paused one it is the time it gets when it goes on.
+    pub async fn set_timeout(&self, seconds: Option<u64>) -> Result<Info, Error> {
+        let record = abx_engine::control::set_timeout(&self.home, &self.record.id, seconds).await?;
+        Ok(Info::of_live(&record))
+    }
+
+    /// Sees to it that it has so many seconds left at least; never shortens its life.
+    pub async fn extend(&self, seconds: u64) -> Result<Info, Error> {
+        let record = abx_engine::control::extend(&self.home, &self.record.id, seconds).await?;
+        Ok(Info::of_live(&record))
     }
 }
 
@@ -156,10 +265,13 @@ impl Info {
     fn of_live(record: &Record) -> Self {
         let settings = &record.settings;
         let status = match record.state {
+            _ if record.pooled => Status::Pooled,
             abx_engine::State::Starting => Status::Starting,
             abx_engine::State::Running => Status::Running,
             abx_engine::State::Paused => Status::Paused,
+            abx_engine::State::Stopped => Status::Stopped,
         };
+        let stopped = record.stopped.clone().filter(|_| status == Status::Stopped);
         let live = LiveInfo {
             image: settings.image.clone(),
             user: settings.user.clone(),
@@ -173,7 +285,8 @@ impl Info {
             timeout: settings.timeout,
             idle_timeout: settings.idle_timeout,
             network: settings.network,
-            ports: record.ports.clone(),
+            egress: settings.egress.clone(),
+            ports: if status == Status::Stopped { Vec::new() } else { record.ports.clone() },
             capabilities: settings.capabilities.clone(),
             health: record.health,
         };
@@ -182,7 +295,9 @@ impl Info {
             name: settings.name.clone(),
             template: settings.template.clone(),
             status,
-            reason: None,
+            reason: stopped.as_ref().map(|cause| cause.reason),
+            limit: stopped.as_ref().and_then(|cause| cause.limit),
+            detail: stopped.and_then(|cause| cause.detail),
             created: record.created,
             ends: record.ends,
             live: Some(live),
@@ -195,7 +310,9 @@ impl Info {
             name: ended.name,
             template: ended.template,
             status: Status::Ended,
-            reason: Some(ended.reason),
+            reason: Some(ended.cause.reason),
+            limit: ended.cause.limit,
+            detail: ended.cause.detail,
             created: ended.created,
             ends: Some(ended.ended),
             live: None,

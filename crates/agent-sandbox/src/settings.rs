@@ -39,6 +39,8 @@ pub struct Settings {
     pub debian_mirror: String,
     /// Whether the host's mirrors, proxies and certificates reach build steps and sandboxes.
     pub host_network_config: bool,
+    /// How many seconds a sandbox may stay unhealthy until it ends; 0 for ever.
+    pub unhealthy_timeout: u64,
     /// Caps of archives that are unpacked.
     pub archive: Archive,
     /// What a sandbox may ask for.
@@ -95,6 +97,7 @@ impl Default for Settings {
             cache_ttl: abx_source::github::CACHE_TTL.as_secs(),
             debian_mirror: "https://mirrors.aliyun.com/debian".into(),
             host_network_config: true,
+            unhealthy_timeout: 300,
             archive: Archive::default(),
             limits: Limits::default(),
             registry: BTreeMap::new(),

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use abx_build::Built;
+use abx_core::Egress;
 use abx_engine::SandboxSettings;
 use abx_engine::settings::{HealthCheck, PortRequest, Readiness, ReadinessCheck};
 use abx_spec::limits;
@@ -52,10 +53,17 @@ pub(crate) fn settle(
             effective.idle_timeout,
             or_never(&bounds.timeout),
         )?,
+        pause_on_timeout: request.pause_on_timeout,
+        unhealthy_timeout: context.settings.unhealthy_timeout,
         ports: ports(&effective.ports, &request.ports)?,
         public: effective.public,
         network: request.network.unwrap_or(true),
+        egress: egress(effective.egress.as_ref(), request)?,
         capabilities: effective.capabilities.clone(),
+        capability_origin: effective
+            .capabilities_place
+            .as_ref()
+            .map(|place| format!("{}:{}:{}", place.file, place.line, place.column)),
         startup_command: effective.startup_command.as_ref().map(|command| command.value.clone()),
         readiness: effective.readiness_probe.as_ref().map(|probe| Readiness {
             check: match &probe.value.check {
@@ -102,6 +110,24 @@ fn ports(template: &[u16], asked: &[PortRequest]) -> Result<Vec<PortRequest>, Er
     Ok(ports)
 }
 
+/// The caller's rules go before the template's. The default is the template's, where it has a policy.
+fn egress(template: Option<&Egress>, request: &CreateRequest) -> Result<Option<Egress>, Error> {
+    if request.allow_out.is_empty() && request.deny_out.is_empty() {
+        return Ok(template.cloned());
+    }
+    let caller = Egress::of_lists(&request.allow_out, &request.deny_out, None);
+    let both = match template {
+        Some(template) => template.clone().after(caller),
+        None => caller,
+    };
+    bounded(
+        "rules for egress, the template's included:".to_owned(),
+        both.rules.len(),
+        0..=Egress::MOST_RULES,
+    )?;
+    Ok(Some(both))
+}
+
 /// Whether what the caller asks for is within bounds, before anything is fetched or built for it.
 pub(crate) fn check(context: &Context, request: &CreateRequest) -> Result<(), Error> {
     let bounds = context.settings.limits.bounds();
@@ -112,6 +138,7 @@ pub(crate) fn check(context: &Context, request: &CreateRequest) -> Result<(), Er
     request.timeout.map(|seconds| asked("timeout", seconds, timeout.clone())).transpose()?;
     request.idle_timeout.map(|seconds| asked("idle-timeout", seconds, timeout)).transpose()?;
     ports(&[], &request.ports)?;
+    egress(None, request)?;
     Ok(())
 }
 
@@ -155,6 +182,39 @@ mod tests {
         let asked = [PortRequest { host: Some(9000), guest: 80 }];
         let all = ports(&[80, 443], &asked).expect("no clash");
         assert_eq!(all, [asked[0], PortRequest { host: None, guest: 443 }]);
+    }
+
+    #[test]
+    fn a_callers_rules_for_egress_go_before_the_templates() {
+        let targets = |words: &[&str]| -> Vec<abx_core::egress::Target> {
+            words.iter().map(|word| word.parse().expect("target")).collect()
+        };
+        let request = |allow: &[&str], deny: &[&str]| CreateRequest {
+            allow_out: targets(allow),
+            deny_out: targets(deny),
+            ..CreateRequest::default()
+        };
+        let written = |template: Option<&Egress>, request: &CreateRequest| {
+            let policy = egress(template, request).expect("a policy");
+            policy.map(|policy| serde_json::to_string(&policy).expect("json"))
+        };
+        let template = Egress::of_lists(&targets(&["a.example"]), &[], None);
+        assert_eq!(written(None, &request(&[], &[])), None);
+        assert_eq!(
+            written(Some(&template), &request(&[], &[])).as_deref(),
+            Some(r#"{"rules":["allow a.example"],"default":"deny"}"#)
+        );
+        assert_eq!(
+            written(Some(&template), &request(&["b.example"], &["a.example"])).as_deref(),
+            Some(r#"{"rules":["allow b.example","deny a.example","allow a.example"],"default":"deny"}"#)
+        );
+        assert_eq!(
+            written(None, &request(&["b.example"], &[])).as_deref(),
+            Some(r#"{"rules":["allow b.example"],"default":"deny"}"#)
+        );
+        let many: Vec<String> = (0..300).map(|number| format!("n{number}.example")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(egress(None, &request(&many, &[])).is_err());
     }
 
     #[test]

@@ -17,13 +17,28 @@ pub(super) struct Checks {
     failures: u32,
     last: Health,
     next: Instant,
+    /// What the last check that failed had to say last.
+    complaint: Option<String>,
 }
 
 impl Checks {
     pub(super) fn new(settings: &SandboxSettings, client: Client) -> Self {
         let check = settings.healthcheck.clone();
         let next = Instant::now() + check.as_ref().map_or(Duration::ZERO, interval);
-        Self { check, user: settings.user.clone(), client, failures: 0, last: Health::Starting, next }
+        Self {
+            check,
+            user: settings.user.clone(),
+            client,
+            failures: 0,
+            last: Health::Starting,
+            next,
+            complaint: None,
+        }
+    }
+
+    /// How many failures in a row make it unhealthy, and what the last one said.
+    pub(super) fn complaint(&self) -> (u64, Option<String>) {
+        (self.check.as_ref().map_or(0, |check| check.retries.into()), self.complaint.clone())
     }
 
     /// Returns each change of health. May be dropped and called again; a check that was under way does not count.
@@ -33,7 +48,11 @@ impl Checks {
             sleep_until(self.next).await;
             let limit = Duration::from_secs_f64(check.timeout);
             let outcome = self.client.exec_probe(check.command.as_str(), Some(&self.user), limit).await;
-            let passed = outcome.is_ok_and(|outcome| outcome.exit_code == 0);
+            let passed = outcome.as_ref().is_ok_and(|outcome| outcome.exit_code == 0);
+            if !passed {
+                self.complaint =
+                    outcome.ok().and_then(|outcome| Some(outcome.output.lines().last()?.to_owned()));
+            }
             self.next = Instant::now() + interval(check);
             self.failures = if passed { 0 } else { self.failures + 1 };
             let health = match (passed, self.failures >= check.retries) {

@@ -41,6 +41,12 @@ impl Idle {
         self.next_look = self.passed_at + self.limit.unwrap_or_default() / LOOKS;
     }
 
+    /// Another limit, from now; 0 seconds mean never.
+    pub(super) fn set_limit(&mut self, seconds: u64) {
+        self.limit = (seconds > 0).then(|| Duration::from_secs(seconds));
+        self.touch();
+    }
+
     /// Returns when the sandbox has been idle for its timeout. May be dropped and called again.
     pub(super) async fn expired(&mut self) {
         let Some(limit) = self.limit else { return std::future::pending().await };

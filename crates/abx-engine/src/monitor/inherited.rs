@@ -1,4 +1,4 @@
-//! What the creator hands to a monitor: the request on standard input, descriptors by number, paths as arguments.
+//! What whoever starts it hands to a monitor: the request on standard input, descriptors by number, paths as arguments.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,7 +9,8 @@ use abx_core::Home;
 use abx_core::fs::Lock;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::{SandboxId, SandboxSettings};
+use crate::start::Request;
+use crate::{Record, SandboxId, SandboxSettings};
 
 /// The monitor's inheritance.
 pub(super) struct Inherited {
@@ -17,10 +18,16 @@ pub(super) struct Inherited {
     pub dir: PathBuf,
     pub id: SandboxId,
     pub settings: SandboxSettings,
+    /// What the sandbox was, where it is started again.
+    pub before: Option<Record>,
+    /// Seconds it gets in place of its own timeout.
+    pub timeout: Option<u64>,
+    /// It is for a pool.
+    pub pooled: bool,
     /// Where to say that the sandbox is ready, or why not; taken when said.
     pub report: Option<File>,
     /// The entry's lock, then the name's where there is one; held until nothing of the sandbox is left.
-    locks: Vec<Lock>,
+    pub locks: Vec<Lock>,
 }
 
 impl Inherited {
@@ -46,8 +53,29 @@ impl Inherited {
         let report = fds.next()?;
         let mut locks = vec![lock];
         locks.extend(fds.map(Lock::inherited));
-        let settings = serde_json::from_reader(std::io::stdin().lock()).ok()?;
-        Some(Self { home, dir, id, settings, report: Some(report), locks })
+        let this = Self {
+            settings: SandboxSettings::default(),
+            before: None,
+            timeout: None,
+            pooled: false,
+            report: Some(report),
+            home,
+            dir,
+            id,
+            locks,
+        };
+        this.with(serde_json::from_reader(std::io::stdin().lock()).ok()?)
+    }
+
+    /// With what the request says, or the record it refers to.
+    fn with(self, request: Request) -> Option<Self> {
+        Some(match request {
+            Request::Fresh { settings, pooled } => Self { settings: *settings, pooled, ..self },
+            Request::Again { timeout } => {
+                let before = Record::read(&self.dir)?;
+                Self { settings: before.settings.clone(), before: Some(before), timeout, ..self }
+            }
+        })
     }
 
     /// Lets go of the entry and of the name, which another sandbox may have from now on.

@@ -30,10 +30,12 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Makes the file, and the pipe's other end for the daemon inside.
+    /// Makes the file, or goes on with it, and the pipe's other end for the daemon inside.
     pub(super) fn new(path: &Path) -> io::Result<(Self, OwnedFd)> {
         let (pipe, inside) = pipe_with(PipeFlags::CLOEXEC)?;
-        Ok((Self { pipe, file: File::create(path)? }, inside))
+        let mut file = File::options().create(true).truncate(false).write(true).open(path)?;
+        file.seek(io::SeekFrom::End(0))?;
+        Ok((Self { pipe, file }, inside))
     }
 
     /// Takes over what is printed until nobody can print any more.

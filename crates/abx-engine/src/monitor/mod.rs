@@ -3,14 +3,22 @@
 //! [`main`] is a list: read the request, launch while there is one thread, wait until ready, report, look after
 //! it, clean up. The sandbox dies with its monitor, however that ends: the daemon inside has a parent-death
 //! signal, mounts live in its own namespace, the loop device detaches itself. What can stay behind (cgroup
-//! directories, the entry) is found by the fallen lock, see [`crate::clean`].
+//! directories, the entry) is found by the fallen lock, see [`crate::clean`]; the entry of a sandbox that is kept stays
+//! on purpose.
 
+mod claim;
+mod clock;
+mod end;
 mod health;
 mod idle;
 mod inherited;
+mod launch;
 mod log;
 mod plan;
+mod ports;
 mod ready;
+mod refusals;
+mod requests;
 mod supervise;
 
 use std::io::Write;
@@ -18,132 +26,169 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use abx_core::{Fault, Home};
-use abx_isolate::{Running, Slot, Slots};
+use tokio::task::JoinHandle;
 
-use crate::create::Report;
-use crate::record::now;
-use crate::{EndReason, EngineError, Health, PortMapping, Record, State, disk};
+use crate::start::Report;
+use crate::{Cause, EndReason, EngineError, Record, State, disk};
+use clock::Clock;
+use end::End;
 use inherited::Inherited;
-use plan::Plan;
-use supervise::End;
+use launch::Launched;
+use supervise::{Parts, Supervisor};
 
 /// First argument of the executable when it serves as a monitor.
 pub const ENTRY: &str = "__monitor";
 
-/// The whole life of one sandbox. Must be called before anything starts a thread.
+/// How long the last of a log may take to be written down.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// The whole life of one sandbox, or one run of one that is kept. Must be called before anything starts a thread.
 pub fn main() -> ExitCode {
     let _ = rustix::thread::set_name(c"abx-monitor");
-    // SAFETY: this is the process that `create` started for this purpose; the descriptors are ours alone.
+    // SAFETY: this is the process that was started for this purpose; the descriptors are ours alone.
     let Some(mut inherited) = (unsafe { Inherited::take(std::env::args_os().skip(2)) }) else {
         return ExitCode::from(2);
     };
-    // The ids and addresses are taken until nothing of the sandbox uses them.
-    let (mut running, plan, mut record, _slot) = match launch(&inherited) {
+    let launched = match launch::launch(&mut inherited) {
         Ok(launched) => launched,
         Err(error) => {
             report(&mut inherited, &Report::failed(&error));
-            crate::clean::forget(&inherited.home, &inherited.id, None);
+            put_away(&inherited, Record::read(&inherited.dir), &failed_to_start(&error));
             return ExitCode::FAILURE;
         }
     };
+    let Launched { mut running, plan, mut record, _slot } = launched;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let end = match runtime {
+    let (end, cleaned) = match runtime {
         Ok(runtime) => {
-            let end = runtime.block_on(live(&mut inherited, &running, plan, &mut record));
+            let (end, log) = runtime.block_on(live(&mut inherited, &running, plan, &mut record));
+            let cleaned = running.cleanup();
+            // Nobody can print any more; what was printed may still be on its way.
+            runtime.block_on(async {
+                if let Some(log) = log {
+                    let _ = tokio::time::timeout(LAST_WORDS, log).await;
+                }
+            });
             runtime.shutdown_background();
-            end
+            (end, cleaned)
         }
         Err(source) => {
             report(&mut inherited, &Report::failed(&EngineError::Monitor { source }));
-            End::of(EndReason::StartupFailed)
+            (End::of(EndReason::StartupFailed), running.cleanup())
         }
     };
-    if let Err(error) = running.cleanup() {
+    if let Err(error) = cleaned {
         // Nobody listens any more. The entry stays, so that `doctor` finds what is left.
         let _ = writeln!(std::io::stderr(), "{}: {error}", error.code());
         return ExitCode::FAILURE;
     }
-    crate::clean::forget(&inherited.home, &record.id, Some(record.ended(end.reason)));
+    let record = put_away(&inherited, Some(record), &end.cause);
     inherited.let_go();
-    end.answer();
-    // Nobody waits any more.
-    disk::refill(&inherited.home, record.settings.disk);
+    if let Some(record) = record {
+        let settings = record.settings.clone();
+        end.answer(record);
+        // Nobody waits any more.
+        disk::refill(&inherited.home, settings.disk, settings.persistent);
+    }
     ExitCode::SUCCESS
 }
 
-/// Everything up to the daemon's start, in one thread.
-fn launch(inherited: &Inherited) -> Result<(Running, Plan, Record, Slot), EngineError> {
-    let settings = inherited.settings.clone();
-    let mut record = Record {
-        id: inherited.id.clone(),
-        created: now(),
-        ends: (settings.timeout > 0).then(|| now() + settings.timeout),
-        state: State::Starting,
-        health: if settings.healthcheck.is_some() { Health::Starting } else { Health::None },
-        ports: Vec::new(),
-        monitor: std::process::id(),
-        init: 0,
-        settings,
+/// Removes the entry, or leaves it to be started again.
+fn put_away(inherited: &Inherited, record: Option<Record>, cause: &Cause) -> Option<Record> {
+    let Some(mut record) = record else {
+        crate::clean::forget(&inherited.home, &inherited.id, None);
+        return None;
     };
-    record.write(&inherited.dir).map_err(EngineError::state(&inherited.dir))?;
-    let slot = Slots::of_host()?.take()?;
-    let plan = Plan::new(inherited, &slot)?;
-    let running = abx_isolate::launch(&plan.launch, &plan.relays)?;
-    record.init = running.pid();
-    record.ports =
-        running.ports().iter().map(|port| PortMapping { guest: port.guest, host: port.listen }).collect();
-    Ok((running, plan, record, slot))
+    if record.kept && !cause.reason.is_final() {
+        record.stop(cause.clone());
+        // Without it the record says that the monitor was lost, which comes to the same.
+        let _ = record.write(&inherited.dir);
+    } else {
+        crate::clean::forget(&inherited.home, &record.id, Some(record.ended(cause.clone())));
+    }
+    Some(record)
 }
 
-/// From the daemon's start to the reason of the end.
-async fn live(inherited: &mut Inherited, running: &Running, plan: Plan, record: &mut Record) -> End {
-    let mut parts = match supervise::Parts::new(&inherited.dir, plan) {
+/// From the daemon's start to the reason of the end, and whoever writes the log.
+async fn live(
+    inherited: &mut Inherited,
+    running: &abx_isolate::Running,
+    plan: plan::Plan,
+    record: &mut Record,
+) -> (End, Option<JoinHandle<std::io::Result<()>>>) {
+    let (mut parts, log) = match Parts::new(&inherited.dir, plan) {
         Ok(parts) => parts,
-        Err(error) => return not_started(inherited, &error),
+        Err(error) => return (not_started(inherited, &error), None),
     };
-    tokio::select! {
+    let mut clock = Clock::default();
+    let ready = tokio::select! {
         ready = ready::wait(
             &record.settings, running, &mut parts.guest, &parts.client, inherited.report.as_ref(),
-        ) => {
-            if let Err(error) = ready.and_then(|()| announce(inherited, record)) {
-                return not_started(inherited, &error);
-            }
-        }
-        end = supervise::killed(&mut parts.asked) => {
+        ) => ready.and_then(|()| announce(inherited, record, &mut clock)),
+        stream = requests::kill(&mut parts.asked) => {
             report(inherited, &Report::failed(&EngineError::Killed));
-            return end;
+            return (End::asked(EndReason::Killed, stream), Some(log));
         }
+    };
+    if let Err(error) = ready {
+        return (not_started(inherited, &error), Some(log));
     }
-    supervise::supervise(&inherited.dir, running, parts, record).await
+    let tie = if record.pooled { inherited.report.take() } else { None };
+    inherited.report = None;
+    let supervisor = Supervisor::new(inherited, running, record, clock);
+    (supervisor.supervise(parts, tie).await, Some(log))
 }
 
 fn not_started(inherited: &mut Inherited, error: &EngineError) -> End {
     report(inherited, &Report::failed(error));
-    End::of(EndReason::StartupFailed)
+    End::of(failed_to_start(error))
+}
+
+/// A limit that was hit while it started is the reason of its own.
+fn failed_to_start(error: &EngineError) -> Cause {
+    match error {
+        EngineError::Limit { limit, number, .. } => {
+            let reason = if *limit == ready::MEMORY { EndReason::Memory } else { EndReason::Disk };
+            Cause::of(reason, *number)
+        }
+        error => Cause { detail: Some(error.to_string()), ..EndReason::StartupFailed.into() },
+    }
 }
 
 /// Records that it is ready and tells the creator.
-fn announce(inherited: &mut Inherited, record: &mut Record) -> Result<(), EngineError> {
+fn announce(inherited: &mut Inherited, record: &mut Record, clock: &mut Clock) -> Result<(), EngineError> {
     record.state = State::Running;
+    record.kept |= record.settings.persistent && !record.pooled;
+    if !record.pooled {
+        match inherited.timeout {
+            Some(seconds) => clock.set(record, Some(seconds)),
+            None => clock.wind(record),
+        }
+    }
     record.write(&inherited.dir).map_err(EngineError::state(&inherited.dir))?;
+    if record.kept {
+        crate::clean::keep(&inherited.home, &inherited.dir).map_err(EngineError::state(&inherited.dir))?;
+    }
     if !report(inherited, &Report::Ready(Box::new(record.clone()))) {
         return Err(EngineError::CreatorGone);
     }
-    refill_disks_later(&inherited.home, record.settings.disk);
+    refill_disks_later(&inherited.home, &record.settings);
     Ok(())
 }
 
 /// A moment later: whoever waits for the sandbox begins to use it now.
-fn refill_disks_later(home: &Home, size: u64) {
-    let home = home.clone();
+fn refill_disks_later(home: &Home, settings: &crate::SandboxSettings) {
+    let (home, size, durable) = (home.clone(), settings.disk, settings.persistent);
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        let _ = tokio::task::spawn_blocking(move || disk::refill(&home, size)).await;
+        let _ = tokio::task::spawn_blocking(move || disk::refill(&home, size, durable)).await;
     });
 }
 
-/// Tells the creator; `false` when it is gone.
+/// Tells the creator, in one line; `false` when it is gone.
 fn report(inherited: &mut Inherited, report: &Report) -> bool {
-    let Some(mut pipe) = inherited.report.take() else { return false };
-    serde_json::to_vec(report).is_ok_and(|bytes| pipe.write_all(&bytes).is_ok())
+    let Some(pipe) = &mut inherited.report else { return false };
+    let Ok(mut line) = serde_json::to_vec(report) else { return false };
+    line.push(b'\n');
+    pipe.write_all(&line).is_ok()
 }

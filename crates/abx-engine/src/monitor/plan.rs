@@ -3,20 +3,17 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use abx_isolate::{
-    Disk, Extras, Launch, Limits, Network, PortForward, Process, Relays, Root, RuntimeFile, Slot, Upper,
-};
+use abx_isolate::{Disk, Extras, Launch, Limits, Network, Process, Relays, Root, RuntimeFile, Slot, Upper};
 use abx_protocol::boot::{self, BootConfig, MetricLimits, StartupCommand};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::inherited::Inherited;
 use super::log::Log;
-use crate::{EngineError, PortRequest, SandboxSettings, disk, guest_program, python_library};
+use crate::{EngineError, SandboxSettings, disk, guest_program, python_library};
 
 /// Numbers of the daemon's descriptors inside.
 const STDIN: i32 = 0;
@@ -25,6 +22,9 @@ const LISTEN: i32 = 3;
 const CONTROL: i32 = 4;
 const CONFIG: i32 = 5;
 const LOG: i32 = 6;
+
+/// Which of what is handed over is the log's end.
+const LOG_HANDED: usize = 3;
 
 /// What is launched, and our ends of what it talks to.
 pub(super) struct Plan {
@@ -42,8 +42,14 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(inherited: &Inherited, slot: &Slot) -> Result<Self, EngineError> {
         let Inherited { home, dir, id, settings, .. } = inherited;
-        let disk = dir.join("disk.ext4");
-        disk::create(home, settings.disk, &disk)?;
+        let disk = Disk {
+            image: dir.join("disk.ext4"),
+            durable: settings.persistent,
+            ids: inherited.before.as_ref().and_then(|before| before.ids),
+        };
+        if inherited.before.is_none() {
+            disk::create(home, settings.disk, settings.persistent, &disk.image)?;
+        }
         // Relative names: a socket's path may have 107 bytes only, wherever the home is.
         std::env::set_current_dir(dir).map_err(EngineError::state(dir))?;
         let listen = UnixListener::bind("guest.sock").map_err(EngineError::state(dir))?;
@@ -71,7 +77,7 @@ impl Plan {
         let launch = Launch {
             name: id.to_string(),
             hostname: hostname(id.as_str(), settings),
-            root: Root { layers: settings.layers.clone(), upper: Upper::Disk(Disk::new(disk)) },
+            root: Root { layers: settings.layers.clone(), upper: Upper::Disk(disk) },
             ids: slot.ids(),
             binds,
             files: runtime_files(id.as_str(), settings),
@@ -99,6 +105,13 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The end of the log that lines are written to.
+    pub(super) fn log_end(&self) -> BorrowedFd<'_> {
+        self._handed[LOG_HANDED].as_fd()
+    }
+}
+
 fn descriptor_env() -> Vec<(String, String)> {
     [(boot::LISTEN_FD, LISTEN), (boot::CONTROL_FD, CONTROL), (boot::CONFIG_FD, CONFIG), (boot::LOG_FD, LOG)]
         .map(|(name, fd)| (name.to_owned(), fd.to_string()))
@@ -120,6 +133,7 @@ fn boot_config(id: &str, settings: &SandboxSettings) -> std::io::Result<File> {
         startup_command: settings.startup_command.clone().map(|command| StartupCommand { command }),
         access_token: None,
         limits: Some(MetricLimits { cpu: settings.cpu, memory_mb: settings.memory }),
+        ..BootConfig::default()
     };
     let mut file = File::from(memfd_create("abx-boot", MemfdFlags::CLOEXEC)?);
     file.write_all(&serde_json::to_vec(&config)?)?;
@@ -153,14 +167,10 @@ fn runtime_files(id: &str, settings: &SandboxSettings) -> Vec<RuntimeFile> {
 
 /// What passes between the sandbox's network and the host's.
 fn relays(settings: &SandboxSettings) -> Relays {
-    let address = if settings.public { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
-    let forward = |port: &PortRequest| PortForward {
-        listen: SocketAddr::from((address, port.host.unwrap_or(0))),
-        guest: port.guest,
-    };
     Relays {
         dns: settings.network,
-        ports: settings.ports.iter().map(forward).collect(),
+        ports: settings.ports.iter().map(|port| super::ports::listen(settings, port)).collect(),
         loopback: if settings.network { settings.loopback.clone() } else { Vec::new() },
+        egress: settings.egress.clone().filter(|_| settings.network),
     }
 }

@@ -43,7 +43,30 @@ pub(super) async fn wait(
         Ok(Err(other)) => return Err(other),
         Err(_) => format!("not ready after {} s: {}", readiness.timeout, describe(&readiness.check)),
     };
-    Err(EngineError::NotReady { reason, output: last_lines(client).await })
+    let output = last_lines(client).await;
+    Err(match limit_hit(settings, running) {
+        Some((limit, number)) => EngineError::Limit { limit, number, reason, output },
+        None => EngineError::NotReady { reason, output },
+    })
+}
+
+/// What [`EngineError::Limit`] calls them.
+pub(super) const MEMORY: &str = "memory";
+const DISK: &str = "disk";
+
+/// The limit whose hit explains that something has failed, and its number.
+pub(super) fn limit_hit(settings: &SandboxSettings, running: &Running) -> Option<(&'static str, u64)> {
+    if running.cgroups().stats().oom_kills > 0 {
+        return Some((MEMORY, settings.memory));
+    }
+    disk_is_full(running.pid()).then_some((DISK, settings.disk))
+}
+
+/// Whether the root of process 1 has no room for a small file.
+fn disk_is_full(pid: u32) -> bool {
+    const SMALL: u64 = 64 << 10;
+    rustix::fs::statvfs(format!("/proc/{pid}/root/"))
+        .is_ok_and(|status| status.f_bavail * status.f_frsize < SMALL || status.f_favail == 0)
 }
 
 async fn guest_serves(guest: &mut UnixStream) -> Result<(), EngineError> {
@@ -104,7 +127,7 @@ fn is_listener(line: &str, port: u16) -> bool {
 }
 
 /// Returns when the reader of the creator's pipe is gone.
-async fn gone(creator: Option<&File>) {
+pub(super) async fn gone(creator: Option<&File>) {
     let pipe = creator.and_then(|file| file.try_clone().ok());
     // SAFETY: the descriptor belongs to this file and is open as long as the registration lives.
     let register = |pipe| unsafe { AsyncFd::register_with_interest(pipe, Interest::ERROR) }.ok();

@@ -1,23 +1,29 @@
 //! Looks after a ready sandbox until there is a reason to end it.
 
-use std::io::Write;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
 use abx_client::Client;
-use abx_isolate::{Cgroups, Running};
+use abx_isolate::Running;
+use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
 
+use super::clock::Clock;
+use super::end::End;
 use super::health::Checks;
 use super::idle::Idle;
+use super::inherited::Inherited;
 use super::plan::Plan;
+use super::requests::{self, Asked, answer, refuse};
+use super::{claim, ports, ready};
 use crate::control::{Answer, Request};
-use crate::{EndReason, EngineError, Health, Record, State};
+use crate::{Cause, EndReason, EngineError, Health, Record, State};
 
 /// What the monitor holds beside the process itself.
 pub(super) struct Parts {
@@ -29,146 +35,316 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(dir: &Path, plan: Plan) -> Result<Self, EngineError> {
+    /// Begins to serve; the second writes the log until nobody can print any more.
+    pub(super) fn new(
+        dir: &Path,
+        plan: Plan,
+    ) -> Result<(Self, JoinHandle<std::io::Result<()>>), EngineError> {
         let failed = || EngineError::state(dir);
-        tokio::spawn(plan.log.take_over());
+        let log = tokio::spawn(plan.log.take_over());
         plan.control.set_nonblocking(true).map_err(failed())?;
         plan.guest.set_nonblocking(true).map_err(failed())?;
         let control = UnixListener::from_std(plan.control).map_err(failed())?;
         let (ask, asked) = mpsc::channel(8);
-        tokio::spawn(serve(control, ask));
-        Ok(Self {
+        tokio::spawn(requests::serve(control, ask));
+        let parts = Self {
             client: Client::new(dir.join("guest.sock")),
             guest: UnixStream::from_std(plan.guest).map_err(failed())?,
             asked,
-        })
-    }
-}
-
-/// A request and where its answer goes.
-pub(super) type Asked = (Request, UnixStream);
-
-/// Why a sandbox ends, and who waits until nothing of it is left.
-pub(super) struct End {
-    pub reason: EndReason,
-    killer: Option<std::os::unix::net::UnixStream>,
-}
-
-impl End {
-    /// An end that nobody asked for.
-    pub(super) fn of(reason: EndReason) -> Self {
-        Self { reason, killer: None }
-    }
-
-    fn killed(killer: UnixStream) -> Self {
-        Self { reason: EndReason::Killed, killer: killer.into_std().ok() }
-    }
-
-    /// Tells the killer that it is done.
-    pub(super) fn answer(self) {
-        let Some(mut stream) = self.killer else { return };
-        // A few bytes fit the socket's buffer; a killer that is gone needs no answer.
-        let _ = serde_json::to_writer(&mut stream, &Answer::Ok(true));
-        let _ = stream.write_all(b"\n");
-    }
-}
-
-/// Returns when a sandbox that is not ready yet is to end.
-pub(super) async fn killed(asked: &mut mpsc::Receiver<Asked>) -> End {
-    while let Some((request, stream)) = asked.recv().await {
-        match request {
-            Request::Kill => return End::killed(stream),
-            Request::Pause | Request::Resume => answer(stream, Err("it is still starting".to_owned())).await,
-        }
-    }
-    std::future::pending().await
-}
-
-/// Returns why the sandbox is to end.
-pub(super) async fn supervise(dir: &Path, running: &Running, mut parts: Parts, record: &mut Record) -> End {
-    let crashed = || End::of(EndReason::Crashed);
-    // SAFETY: the borrow keeps the descriptor open as long as the registration lives.
-    let Ok(exited) = (unsafe { AsyncFd::register(running.pidfd()) }) else { return crashed() };
-    let Ok(mut terminated) = signal(SignalKind::terminate()) else { return crashed() };
-    let mut checks = Checks::new(&record.settings, parts.client.clone());
-    let end = far_or(record.settings.timeout);
-    let mut idle = Idle::new(record.settings.idle_timeout, parts.client, running.activity().cloned());
-    let freezer = running.cgroups();
-    loop {
-        tokio::select! {
-            _ = exited.readable() => return crashed(),
-            _ = terminated.recv() => return End::of(EndReason::Killed),
-            () = sleep_until(end) => return End::of(EndReason::Timeout),
-            Some((request, stream)) = parts.asked.recv() => match request {
-                Request::Kill => return End::killed(stream),
-                Request::Pause => answer(stream, set_paused(dir, freezer, record, true)).await,
-                Request::Resume => {
-                    answer(stream, set_paused(dir, freezer, record, false)).await;
-                    idle.touch();
-                }
-            },
-            // A frozen one cannot answer.
-            health = checks.changed(), if record.state == State::Running => set_health(dir, record, health),
-            () = idle.expired(), if record.state == State::Running => {
-                if !record.settings.persistent {
-                    return End::of(EndReason::Idle);
-                }
-                if set_paused(dir, freezer, record, true).is_err() {
-                    idle.touch();
-                }
-            }
-        }
-    }
-}
-
-/// `seconds` from now; for 0 a century.
-fn far_or(seconds: u64) -> Instant {
-    const CENTURY: u64 = 100 * 365 * 24 * 3600;
-    Instant::now() + Duration::from_secs(if seconds == 0 { CENTURY } else { seconds })
-}
-
-/// Bytes of a request.
-const LONGEST_REQUEST: u64 = 1024;
-
-/// Reads one request from each connection. A slow, silent or endless one holds up nobody.
-async fn serve(control: UnixListener, ask: mpsc::Sender<Asked>) {
-    loop {
-        let Ok((stream, _)) = control.accept().await else {
-            // No descriptor is free; one will be.
-            sleep(Duration::from_millis(100)).await;
-            continue;
         };
-        let ask = ask.clone();
-        tokio::spawn(async move {
-            let mut reader = BufReader::new(stream).take(LONGEST_REQUEST);
-            let mut line = String::new();
-            if timeout(Duration::from_secs(5), reader.read_line(&mut line)).await.is_ok()
-                && let Ok(request) = serde_json::from_str(&line)
-            {
-                let _ = ask.send((request, reader.into_inner().into_inner())).await;
+        Ok((parts, log))
+    }
+}
+
+/// A sandbox that is looked after.
+pub(super) struct Supervisor<'a> {
+    inherited: &'a mut Inherited,
+    running: &'a Running,
+    record: &'a mut Record,
+    clock: Clock,
+    /// When it has been unhealthy for too long.
+    given_up: Option<Instant>,
+    /// Who wants it to stand still, and who has to wait for that.
+    held: Option<UnixStream>,
+    waiting: Vec<Asked>,
+}
+
+impl<'a> Supervisor<'a> {
+    pub(super) fn new(
+        inherited: &'a mut Inherited,
+        running: &'a Running,
+        record: &'a mut Record,
+        clock: Clock,
+    ) -> Self {
+        Self { inherited, running, record, clock, given_up: None, held: None, waiting: Vec::new() }
+    }
+
+    /// Returns why the sandbox is to end or stop. In a pool it lives as long as somebody holds the other end of `tie`.
+    pub(super) async fn supervise(mut self, mut parts: Parts, tie: Option<File>) -> End {
+        let crashed = || End::of(EndReason::Crashed);
+        // SAFETY: the borrow keeps the descriptor open as long as the registration lives.
+        let Ok(exited) = (unsafe { AsyncFd::register(self.running.pidfd()) }) else { return crashed() };
+        let Ok(mut terminated) = signal(SignalKind::terminate()) else { return crashed() };
+        let mut checks = Checks::new(&self.record.settings, parts.client.clone());
+        let relays = self.running.activity().cloned();
+        let mut idle = Idle::new(self.record.settings.idle_timeout, parts.client.clone(), relays);
+        let mut tie = tie;
+        loop {
+            // A frozen one cannot answer.
+            let moves = self.record.state == State::Running && self.held.is_none();
+            let idles = moves && !self.record.pooled;
+            tokio::select! {
+                _ = exited.readable() => return End::of(self.death()),
+                _ = terminated.recv() => return End::of(self.terminated()),
+                () = self.clock.is_up() => {
+                    if let Some(end) = self.time_is_up() {
+                        return end;
+                    }
+                }
+                () = ready::gone(tie.as_ref()), if tie.is_some() => return End::of(EndReason::Killed),
+                Some((request, stream)) = parts.asked.recv() => {
+                    if let Some(end) = self.asked(request, stream, &mut idle, &parts.client).await {
+                        return end;
+                    }
+                    if !self.record.pooled {
+                        tie = None;
+                    }
+                }
+                () = requests::let_go(self.held.as_mut()) => {
+                    if let Some(end) = self.release(&mut idle, &parts.client).await {
+                        return end;
+                    }
+                }
+                health = checks.changed(), if moves => self.set_health(health),
+                () = until(self.given_up), if moves => return End::of(self.unhealthy(&checks)),
+                () = startup_ended(&mut parts.guest), if moves => {
+                    if let Some(cause) = self.startup_ended(&parts.client).await {
+                        return End::of(cause);
+                    }
+                }
+                () = idle.expired(), if idles => {
+                    if let Some(end) = self.idle(&mut idle) {
+                        return end;
+                    }
+                }
             }
-        });
+        }
+    }
+
+    async fn asked(
+        &mut self,
+        request: Request,
+        stream: UnixStream,
+        idle: &mut Idle,
+        client: &Client,
+    ) -> Option<End> {
+        match request {
+            Request::Kill => return Some(End::asked(EndReason::Killed, stream)),
+            // A stop would leave less than what is being looked at.
+            request if self.held.is_some() => self.waiting.push((request, stream)),
+            Request::Claim(claim) if self.record.pooled => {
+                let claimed = claim::claim(self.inherited, self.record, claim, client).await;
+                if claimed.is_ok() {
+                    self.clock.wind(self.record);
+                    idle.set_limit(self.record.settings.idle_timeout);
+                }
+                self.answer(stream, claimed).await;
+            }
+            _ if self.record.pooled => refuse(stream, "it waits in a pool").await,
+            Request::Claim(_) => refuse(stream, "it is in no pool").await,
+            Request::Pause => {
+                let paused = self.set_paused(true);
+                self.answer(stream, paused).await;
+            }
+            Request::Resume { timeout } => {
+                let resumed = self.resume(timeout);
+                idle.touch();
+                self.answer(stream, resumed).await;
+            }
+            Request::Stop => {
+                // From now on it outlives this process.
+                self.record.kept = true;
+                return Some(End::asked(EndReason::Stopped, stream));
+            }
+            Request::Timeout { seconds } => {
+                self.set_timeout(seconds);
+                self.answer(stream, Ok(())).await;
+            }
+            Request::Extend { seconds } => {
+                self.clock.extend(self.record, seconds);
+                self.answer(stream, Ok(())).await;
+            }
+            Request::Hold => self.hold(stream).await,
+            Request::Refusals => answer(stream, &Answer::Refusals(self.running.refusals())).await,
+            Request::Egress(policy) => {
+                let set = self.running.set_egress(&policy).map_err(|error| error.to_string());
+                if set.is_ok() {
+                    self.record.settings.egress = Some(policy);
+                }
+                self.answer(stream, set).await;
+            }
+            Request::Forward(port) => {
+                let forwarded = ports::forward(&self.inherited.dir, self.running, self.record, port);
+                answer(stream, &forwarded.unwrap_or_else(Answer::Error)).await;
+            }
+        }
+        None
+    }
+
+    /// Writes down what has become of the sandbox, and tells.
+    async fn answer(&mut self, stream: UnixStream, done: Result<(), String>) {
+        let written =
+            done.and_then(|()| self.record.write(&self.inherited.dir).map_err(|error| error.to_string()));
+        let told = match written {
+            Ok(()) => Answer::Ok(Box::new(self.record.clone())),
+            Err(reason) => Answer::Error(reason),
+        };
+        answer(stream, &told).await;
+    }
+
+    /// Freezes or thaws it; its clock stands still while it is frozen.
+    fn set_paused(&mut self, paused: bool) -> Result<(), String> {
+        let freezer = self.running.cgroups();
+        let result = if paused { freezer.freeze() } else { freezer.thaw() };
+        result.map_err(|error| error.to_string())?;
+        self.record.state = if paused { State::Paused } else { State::Running };
+        if paused {
+            self.clock.halt(self.record);
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self, timeout: Option<u64>) -> Result<(), String> {
+        if self.record.state == State::Running {
+            return Ok(());
+        }
+        self.set_paused(false)?;
+        match timeout {
+            Some(seconds) => self.clock.set(self.record, Some(seconds)),
+            None => self.clock.wind(self.record),
+        }
+        if self.given_up.is_some() {
+            self.set_health(Health::Unhealthy);
+        }
+        Ok(())
+    }
+
+    fn set_timeout(&mut self, seconds: Option<u64>) {
+        if self.record.state == State::Running {
+            self.clock.set(self.record, seconds);
+        } else {
+            self.record.settings.timeout = seconds.unwrap_or(0);
+        }
+    }
+
+    /// Lets nothing move as long as `stream` stays open.
+    async fn hold(&mut self, mut stream: UnixStream) {
+        if self.record.state == State::Running
+            && let Err(error) = self.running.cgroups().freeze()
+        {
+            return refuse(stream, &error.to_string()).await;
+        }
+        requests::say(&mut stream, &Answer::Ok(Box::new(self.record.clone()))).await;
+        self.held = Some(stream);
+    }
+
+    /// Nobody wants it to stand still any more: it goes on, and so do those who had to wait.
+    async fn release(&mut self, idle: &mut Idle, client: &Client) -> Option<End> {
+        self.held = None;
+        if self.record.state == State::Running {
+            // Fails only where there is nothing to thaw.
+            let _ = self.running.cgroups().thaw();
+        }
+        idle.touch();
+        for (request, stream) in std::mem::take(&mut self.waiting) {
+            if let Some(end) = Box::pin(self.asked(request, stream, idle, client)).await {
+                return Some(end);
+            }
+        }
+        None
+    }
+
+    fn time_is_up(&mut self) -> Option<End> {
+        let timeout = Cause::of(EndReason::Timeout, self.record.settings.timeout);
+        if !self.record.settings.pause_on_timeout {
+            return Some(End::of(timeout));
+        }
+        self.pause_unasked().is_err().then(|| End::of(timeout))
+    }
+
+    fn idle(&mut self, idle: &mut Idle) -> Option<End> {
+        if !self.record.settings.persistent {
+            return Some(End::of(Cause::of(EndReason::Idle, self.record.settings.idle_timeout)));
+        }
+        if self.pause_unasked().is_err() {
+            idle.touch();
+        }
+        None
+    }
+
+    fn pause_unasked(&mut self) -> Result<(), String> {
+        self.set_paused(true)?;
+        // A record that cannot be written now is written at the next change.
+        let _ = self.record.write(&self.inherited.dir);
+        Ok(())
+    }
+
+    fn set_health(&mut self, health: Health) {
+        self.record.health = health;
+        let patience = Duration::from_secs(self.record.settings.unhealthy_timeout);
+        let gives_up = health == Health::Unhealthy && !patience.is_zero();
+        self.given_up = gives_up.then(|| Instant::now() + patience);
+        // As above; the sandbox itself is not affected.
+        let _ = self.record.write(&self.inherited.dir);
+    }
+
+    fn unhealthy(&self, checks: &Checks) -> Cause {
+        let (failures, detail) = checks.complaint();
+        Cause { detail, ..Cause::of(EndReason::Unhealthy, failures) }
+    }
+
+    /// Why process 1 is gone.
+    fn death(&self) -> Cause {
+        match ready::limit_hit(&self.record.settings, self.running) {
+            Some((ready::MEMORY, limit)) => Cause::of(EndReason::Memory, limit),
+            _ => EndReason::Crashed.into(),
+        }
+    }
+
+    /// The host shuts down, or somebody means this sandbox alone.
+    fn terminated(&self) -> Cause {
+        if self.record.kept { EndReason::Stopped.into() } else { EndReason::Killed.into() }
+    }
+
+    /// A startup command that failed because of a limit takes its sandbox along: what it is for is gone, and would go
+    /// again. Any other end of it leaves the sandbox to whoever wants to look into it.
+    async fn startup_ended(&self, client: &Client) -> Option<Cause> {
+        const KILLED: u8 = 128 + 9;
+        let startup = client.startup().await.ok().filter(abx_client::Startup::failed)?;
+        let (limit, number) = ready::limit_hit(&self.record.settings, self.running)?;
+        let detail = startup.tail.lines().last().map(str::to_owned);
+        match limit {
+            // Somebody else's process may have been killed for memory, and this one have failed for another reason.
+            ready::MEMORY if startup.exit_code == Some(KILLED) => Some(Cause::of(EndReason::Memory, number)),
+            ready::MEMORY => None,
+            _ => Some(Cause { detail, ..Cause::of(EndReason::Disk, number) }),
+        }
     }
 }
 
-async fn answer(mut stream: UnixStream, result: Result<(), String>) {
-    let answer = result.map_or_else(Answer::Error, |()| Answer::Ok(true));
-    if let Ok(mut line) = serde_json::to_vec(&answer) {
-        line.push(b'\n');
-        // The asker may be gone; what it asked for is done all the same.
-        let _ = timeout(Duration::from_secs(1), stream.write_all(&line)).await;
+/// Returns at that moment, if there is one.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 
-fn set_paused(dir: &Path, freezer: &Cgroups, record: &mut Record, paused: bool) -> Result<(), String> {
-    let result = if paused { freezer.freeze() } else { freezer.thaw() };
-    result.map_err(|error| error.to_string())?;
-    record.state = if paused { State::Paused } else { State::Running };
-    record.write(dir).map_err(|error| error.to_string())
-}
-
-fn set_health(dir: &Path, record: &mut Record, health: Health) {
-    record.health = health;
-    // A record that cannot be written now is written at the next change; the sandbox itself is not affected.
-    let _ = record.write(dir);
+/// Returns when the daemon says that the startup command has ended.
+async fn startup_ended(guest: &mut UnixStream) {
+    let mut line = [0; 64];
+    // The end of the connection is the end of process 1, which is seen elsewhere.
+    if !guest.read(&mut line).await.is_ok_and(|length| length > 0) {
+        std::future::pending().await
+    }
 }

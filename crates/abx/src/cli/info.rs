@@ -1,6 +1,8 @@
 use clap::Args;
 
-/// Show one sandbox: template, limits, ports, end
+/// Show one sandbox: template, limits, ports, health, end
+///
+/// Of one that has ended: when, why, and the limit that was hit.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InfoArgs {

@@ -1,6 +1,8 @@
 use clap::Args;
 
 /// Show what the template's startup command printed
+///
+/// Of a sandbox that has ended, the end of its log is kept.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LogsArgs {

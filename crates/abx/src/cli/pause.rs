@@ -2,7 +2,8 @@ use clap::Args;
 
 /// Freeze a running sandbox; it keeps its memory and uses no processor
 ///
-/// `abx resume` lets it run on, and so does the next exec, connect, upload or download.
+/// Its timeout does not count meanwhile. `abx resume` lets it run on, and so does the next exec, connect, upload or
+/// download.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PauseArgs {

@@ -1,4 +1,4 @@
-use agent_sandbox::sandbox::{Info, LiveInfo};
+use agent_sandbox::sandbox::{EndReason, Health, Info, LiveInfo, Status};
 
 use super::{Edge, list};
 use crate::Failure;
@@ -7,7 +7,7 @@ use crate::output::{Table, human};
 
 /// All there is to know of one sandbox, a fact a line.
 pub(super) fn info(edge: &Edge, args: &InfoArgs) -> Result<u8, Failure> {
-    let info = agent_sandbox::find(&edge.context, &args.id)?.info();
+    let info = agent_sandbox::sandbox::info(&edge.context, &args.id)?;
     edge.printer.table(&info, &fields(&info, super::now()))?;
     Ok(0)
 }
@@ -23,8 +23,10 @@ fn fields(info: &Info, now: u64) -> Table {
     field("name", info.name.clone().unwrap_or_default());
     field("template", info.template.clone());
     field("status", list::status(info));
+    field("limit", hit(info).unwrap_or_default());
+    field("detail", info.detail.clone().unwrap_or_default());
     field("created", format!("{} ago", human::age(now.saturating_sub(info.created))));
-    field("ends", list::ends(info, now));
+    field(if info.status == Status::Ended { "ended" } else { "ends" }, list::ends(info, now));
     if let Some(live) = &info.live {
         live_fields(live, &mut field);
     }
@@ -46,6 +48,27 @@ fn live_fields(live: &LiveInfo, field: &mut impl FnMut(&str, String)) {
     field("idle timeout", limit(live.idle_timeout));
     field("network", if live.network { "default" } else { "none" }.to_owned());
     field("capabilities", live.capabilities.join(", "));
+    field("health", health(live.health).to_owned());
+}
+
+/// Nothing where there is no health check.
+fn health(health: Health) -> &'static str {
+    match health {
+        Health::None => "",
+        Health::Starting => "starting",
+        Health::Healthy => "healthy",
+        Health::Unhealthy => "unhealthy",
+    }
+}
+
+/// The number that was hit, with its unit.
+fn hit(info: &Info) -> Option<String> {
+    let limit = info.limit?;
+    Some(match info.reason? {
+        EndReason::Memory | EndReason::Disk => human::megabytes(limit),
+        EndReason::Unhealthy => format!("{limit} failed checks"),
+        _ => format!("{limit}s"),
+    })
 }
 
 fn limit(seconds: u64) -> String {

@@ -25,26 +25,31 @@ pub(super) fn list(edge: &Edge, args: &ListArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// `running`, `running, unhealthy`, `ended: timeout`.
+/// `running`, `running, unhealthy`, `stopped: monitor lost`, `ended: timeout`.
 pub(super) fn status(info: &Info) -> String {
     use agent_sandbox::sandbox::Health;
     let status = match info.status {
         Status::Starting => "starting",
         Status::Running => "running",
         Status::Paused => "paused",
+        Status::Stopped => "stopped",
+        Status::Pooled => "pooled",
         Status::Ended => "ended",
     };
     match (info.reason, info.live.as_ref().map(|live| live.health)) {
+        // It says no more than the status.
+        (Some(reason), _) if reason.as_str() == status => status.to_owned(),
         (Some(reason), _) => format!("{status}: {}", reason.as_str()),
         (None, Some(Health::Unhealthy)) => format!("{status}, unhealthy"),
         _ => status.to_owned(),
     }
 }
 
-/// `in 9m`, `2m ago`, `never`.
+/// `in 9m`, `2m ago`, `never`; nothing while the clock stands still.
 pub(super) fn ends(info: &Info, now: u64) -> String {
     match info.ends {
-        None => "never".to_owned(),
+        None if info.status == Status::Running => "never".to_owned(),
+        None => String::new(),
         Some(end) if end >= now && info.live.is_some() => format!("in {}", human::age(end - now)),
         Some(end) => format!("{} ago", human::age(now.saturating_sub(end))),
     }

@@ -3,6 +3,7 @@ use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
+use agent_sandbox::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -25,23 +26,29 @@ struct Line {
 
 /// Shows the log, and under `-f` what comes to it until the sandbox is gone.
 pub(super) async fn logs(edge: &Edge, args: &LogsArgs) -> Result<u8, Failure> {
-    let sandbox = agent_sandbox::find(&edge.context, &args.id)?;
-    let mut log = Log::open(&sandbox.log())?;
+    let (id, path) = agent_sandbox::sandbox::log(&edge.context, &args.id)?;
+    let mut log = Log::open(&path)?;
     if edge.printer.json() {
         let lines = log.rest()?;
-        edge.printer.result(&json!({ "id": sandbox.id(), "lines": lines }), "")?;
+        edge.printer.result(&json!({ "id": id, "lines": lines }), "")?;
         return Ok(0);
     }
     loop {
         // Looked at before the read: what was written up to the end is shown.
-        let live = sandbox.dir().exists();
+        let grows = grows(edge, &id);
         let lines = log.rest()?;
         edge.printer.raw(&text(&lines, edge.printer.verbose() > 0))?;
-        if !args.follow || !live {
+        if !args.follow || !grows {
             return Ok(0);
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// Whether anything may still come to the log.
+fn grows(edge: &Edge, id: &str) -> bool {
+    let status = agent_sandbox::find(&edge.context, id).map(|sandbox| sandbox.info().status);
+    status.is_ok_and(|status| status != Status::Stopped)
 }
 
 fn text(lines: &[Line], verbose: bool) -> String {

@@ -67,6 +67,8 @@ pub static KEYS: &[Key] = keys! {
         "Debian archive for hosts whose own configuration names none";
     "host_network_config", Kind::Flag, Flag(s, _host) &mut s.host_network_config,
         "whether the host's mirrors, proxies and certificates reach builds and sandboxes";
+    "unhealthy_timeout", whole(0, YEAR, Unit::Seconds), Whole(s, _host) &mut s.unhealthy_timeout,
+        "how long a sandbox may stay unhealthy until it ends; 0 for ever";
     "archive.entries", whole(1, 100_000_000, Unit::None), Whole(s, _host) &mut s.archive.entries,
         "most entries of an archive";
     "archive.compressed", whole(1 << 10, 1 << 40, Unit::Bytes), Whole(s, _host) &mut s.archive.compressed,

@@ -14,9 +14,9 @@ pub(super) struct Claims {
     pub(super) local: BTreeMap<ImageId, Vec<String>>,
     /// Names of bases and of registries, by image.
     pub(super) names: BTreeMap<ImageId, Vec<String>>,
-    /// Live sandboxes, by image.
+    /// Sandboxes that live or are stopped, by image.
     sandboxes: BTreeMap<ImageId, Vec<String>>,
-    /// Layers that live sandboxes run on.
+    /// Layers that sandboxes run on, or are to run on again.
     pub(super) layers: BTreeSet<LayerId>,
 }
 
@@ -31,7 +31,7 @@ impl Claims {
         for tag in store.list()? {
             claims.local.entry(tag.image).or_default().push(format!("{}:{}", tag.name, tag.tag));
         }
-        for found in abx_engine::list_live(&context.home)? {
+        for found in abx_engine::list(&context.home)? {
             let settings = found.record.settings;
             let shown = settings.name.unwrap_or_else(|| found.record.id.to_string());
             claims.sandboxes.entry(ImageId(settings.image)).or_default().push(shown);
