@@ -94,6 +94,12 @@ impl Context {
         ImageStore::open(&self.home).at_epoch(self.source_date_epoch)
     }
 
+    /// [`Context::store`] as what is made of a template leaves it: nothing in it is newer than the commit the template is
+    /// of, unless the environment says otherwise.
+    pub(crate) fn store_of(&self, committed: Option<i64>) -> ImageStore {
+        ImageStore::open(&self.home).at_epoch(self.source_date_epoch.or(committed))
+    }
+
     /// [`Context::use_store`] for who only looks: where there is no store, none is made.
     pub(crate) async fn look_at_store(&self) -> Option<Lock> {
         if self.home.store("").exists() { self.use_store().await } else { None }

@@ -1,6 +1,7 @@
 //! Lineage in, image out.
 
 mod dockerfile;
+pub(crate) mod remembered;
 mod secret;
 mod verify;
 
@@ -179,7 +180,9 @@ async fn build_with(
             let is_own = at + 1 == lineage.packages.len();
             let how = How { secrets: if is_own { how.secrets } else { &[] }, ..how };
             let ground = dockerfile::Ground { context, builder: &builder, how, options, progress };
-            ground.build(lineage, at).await?
+            let made = ground.build(lineage, at).await?;
+            remembered::remember(context, lineage, &made.built.image);
+            made
         }
     };
     builder.store.touch_image(&made.built.image.id);

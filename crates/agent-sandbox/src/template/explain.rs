@@ -92,6 +92,12 @@ fn overrides(request: &CreateRequest) -> Vec<(String, &'static str, Value)> {
     add("resources.disk", "disk", request.disk.map(|disk| json!(disk)));
     add("resources.timeout", "timeout", request.timeout.map(|seconds| json!(seconds)));
     add("resources.idle_timeout", "idle-timeout", request.idle_timeout.map(|seconds| json!(seconds)));
+    for (key, name, targets) in [
+        ("network.egress.allow", "allow-out", &request.allow_out),
+        ("network.egress.deny", "deny-out", &request.deny_out),
+    ] {
+        add(key, name, (!targets.is_empty()).then(|| json!(targets)));
+    }
     for port in &request.ports {
         add("network.ports", "port", Some(json!(port.guest)));
     }

@@ -5,6 +5,7 @@ mod papers;
 mod versions;
 
 use abx_core::Progress;
+use abx_image::{ImageStore, Origin};
 use abx_source::{BaseImage, Lineage};
 use abx_spec::{Effective, Mode};
 use serde::Serialize;
@@ -99,7 +100,7 @@ pub async fn info(
     let size = BuiltHere::of(context, &lineage)?.map(|built| built.size(&context.store())).transpose()?;
     Ok(Info {
         template: template(&lineage, &effective),
-        base: base(&lineage),
+        base: base(&lineage, &context.store())?,
         resources: Resources {
             cpu: effective.cpu,
             memory: effective.memory,
@@ -150,9 +151,20 @@ fn template(lineage: &Lineage, effective: &Effective) -> Template {
     }
 }
 
-fn base(lineage: &Lineage) -> Vec<String> {
+fn base(lineage: &Lineage, store: &ImageStore) -> Result<Vec<String>, Error> {
     let parents = lineage.packages.iter().rev().skip(1).map(|package| package.display.clone());
-    parents.chain([bottom(&lineage.base)]).collect()
+    // A local template and what it inherits from are in an image of its own, which is no base of it.
+    let bottom = match &lineage.base {
+        BaseImage::Stored { name, tag, .. } if !lineage.packages.is_empty() => {
+            let image = store.lookup(name, tag)?.map(|id| store.image(&id)).transpose()?.flatten();
+            image.map(|image| match image.origin {
+                Origin::Registry { name, .. } => name,
+                Origin::Archive { release, .. } => format!("debian:{release}"),
+            })
+        }
+        _ => None,
+    };
+    Ok(parents.chain([bottom.unwrap_or_else(|| self::bottom(&lineage.base))]).collect())
 }
 
 fn bottom(base: &BaseImage) -> String {

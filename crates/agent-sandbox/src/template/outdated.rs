@@ -15,9 +15,9 @@ use crate::{Context, Error, FetchOptions};
 /// One entry of a lock beside what it could be. What it is is a tag and commit, a version, or a digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outdated {
-    /// As `base.from` has it, or the name of the base image.
+    /// As `base.from` has it, or the name of an image.
     pub reference: String,
-    /// `github`, `built-in`, `directory`, …; `image` for the base image.
+    /// `github`, `built-in`, `directory`, …; `image` for the base image and those that a Dockerfile takes from.
     pub kind: &'static str,
     pub locked: String,
     /// What the reference stands for now.
@@ -57,7 +57,11 @@ pub async fn outdated(
             Some(image) => pinned_image(&image, locked, &source, &settings).await?,
             None => crate::base_image::current(context, locked.image(), options, progress).await?,
         };
-        entries.push(base(locked, &now));
+        entries.push(image(locked, &now));
+    }
+    for locked in &found.lock.images {
+        let now = crate::base_image::current(context, locked.image(), options, progress).await?;
+        entries.push(image(locked, &now));
     }
     Ok(entries)
 }
@@ -188,7 +192,7 @@ fn is_same(locked: &LockedTemplate, wanted: &LockedTemplate) -> bool {
     }
 }
 
-fn base(locked: &LockedBase, now: &LockedBase) -> Outdated {
+fn image(locked: &LockedBase, now: &LockedBase) -> Outdated {
     Outdated {
         reference: locked.image().to_owned(),
         kind: LockedKind::Image.as_str(),

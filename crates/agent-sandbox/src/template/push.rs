@@ -58,7 +58,7 @@ pub async fn push(
         let value = image.config.label(&key).filter(|value| !value.is_empty()).map(str::to_owned);
         annotations.extend(value.map(|value| (key, value)));
     }
-    let store = context.store();
+    let store = context.store_of(lineage.committed());
     let pushed =
         abx_image::push(&store, &image, &target, &annotations, &context.registries(), open, progress).await?;
     let digest = pushed.digest.to_string();

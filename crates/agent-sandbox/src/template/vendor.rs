@@ -42,7 +42,7 @@ pub async fn vendor(
     let (name, version) = named(&lineage, reference);
     let out = out.map_or_else(|| PathBuf::from(format!("{name}-{version}.abx.tar")), Path::to_owned);
     let lock = lock(context, reference, &lineage, &source)?;
-    let (path, store) = (context.cwd.join(&out), context.store());
+    let (path, store) = (context.cwd.join(&out), context.store_of(lineage.committed()));
     let vendored = blocking(progress, move |progress| {
         let (name, version) = (name.as_str(), version.as_str());
         let (lineage, image, lock) = (&as_built, &built.image, lock.as_deref());

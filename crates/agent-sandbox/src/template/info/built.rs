@@ -3,6 +3,7 @@
 use abx_image::{ImageStore, LayerId};
 use abx_source::{BaseImage, Lineage};
 
+use crate::template::build::remembered;
 use crate::{Context, Error};
 
 /// The layers that a template has been built to.
@@ -14,11 +15,12 @@ pub(crate) struct BuiltHere {
 impl BuiltHere {
     /// `None` where some of it would have to be fetched or built.
     pub(crate) fn of(context: &Context, lineage: &Lineage) -> Result<Option<Self>, Error> {
-        if lineage.packages.iter().any(|package| package.dockerfile.is_some()) {
-            // What its instructions come to is known by going through them.
-            return Ok(None);
-        }
         let store = context.store();
+        if lineage.packages.iter().any(|package| package.dockerfile.is_some()) {
+            // What its instructions come to is known by having gone through them.
+            let image = remembered::recall(context, &store, lineage)?;
+            return Ok(image.map(|image| Self { layers: image.layers }));
+        }
         let base = match &lineage.base {
             BaseImage::Image { name, .. } => crate::base_image::known(context, &store, name)?,
             BaseImage::Stored { name, tag, .. } => match store.lookup(name, tag)? {
