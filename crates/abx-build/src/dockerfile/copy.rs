@@ -34,7 +34,7 @@ use paint::Painter;
 use select::Source;
 
 /// The version of the way files are copied: raised with every change that alters results.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// How files are copied, whichever they are.
 struct Manner {
@@ -228,6 +228,8 @@ fn write(
     on_canvas(stage, step, |canvas| {
         let mut painter = Painter { owner: manner.owner, mode: manner.mode.clone(), ..Painter::new(canvas) };
         for source in sources {
+            // Names of one file stay together within a source alone.
+            painter.copies.clear();
             let target = target(canvas, manner, source)?;
             match source.is_archive {
                 true => {

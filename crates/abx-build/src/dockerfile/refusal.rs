@@ -40,8 +40,6 @@ pub enum Refusal {
     Checksum { url: String, expected: String, found: String },
     #[error("{url} names no file to write to; end the destination with the file's name")]
     NoFileName { url: String },
-    #[error("`{path}` is compressed with bzip2, which is not supported")]
-    Bzip2 { path: String },
     #[error("cannot unpack `{path}`: {reason}")]
     Unpack { path: String, reason: String },
     #[error("`{pattern}` is no pattern: {reason}")]
@@ -69,7 +67,6 @@ impl Refusal {
             Self::Checksum { .. } => {
                 "what the address yields has changed: look at it before you change the checksum"
             }
-            Self::Bzip2 { .. } => "compress it with gzip, xz or zstd, or unpack it in a RUN step",
             _ => return Vec::new(),
         };
         vec![hint.to_owned()]

@@ -222,13 +222,11 @@ impl<'p, 'a> Stage<'p, 'a> {
 
 impl State {
     fn of_image(project: &Project<'_>, base: Image) -> Self {
-        let scope = {
-            let env = base.config.env.iter().map(|(name, value)| (&**name, &**value));
-            let has_path = env::get(&base.config.env, "PATH").is_some();
-            let path = (!has_path).then_some(("PATH", env::DEFAULT_PATH));
-            Scope::new(&project.globals, env.chain(path))
-        };
         let mut config = base.config.clone();
+        if env::get(&config.env, "PATH").is_none() {
+            env::set(&mut config.env, "PATH", env::DEFAULT_PATH);
+        }
+        let scope = Scope::new(&project.globals, config.env.iter().map(|(name, value)| (&**name, &**value)));
         config.architecture.clone_from(&project.request.platform.architecture);
         // The lines of layers must be as many as the layers.
         config.history.resize(base.layers.len(), String::new());

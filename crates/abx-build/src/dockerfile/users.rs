@@ -68,7 +68,8 @@ pub(super) fn identity(view: &View, user: &str) -> Result<Identity, Refusal> {
     Ok(identity)
 }
 
-/// Whom `--chown` means. A number without a group is its own group, a name brings its group along.
+/// Whom `--chown` means. A number without a group is its own group, a name brings its group along, and a group alone
+/// leaves root the user.
 pub(super) fn owner(view: &View, chown: &str) -> Result<Owner, Refusal> {
     let (name, group) = match chown.split_once(':') {
         Some((name, group)) => (name, Some(group)),
@@ -76,6 +77,7 @@ pub(super) fn owner(view: &View, chown: &str) -> Result<Owner, Refusal> {
     };
     let mut owner = match name.parse() {
         Ok(uid) => Owner { uid, gid: uid },
+        Err(_) if name.is_empty() => Owner::ROOT,
         Err(_) => {
             let passwd = read(view, PASSWD)?;
             let known = users(&passwd).find(|user| user.name == name).map(|user| user.owner);

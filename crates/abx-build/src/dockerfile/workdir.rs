@@ -9,7 +9,6 @@ use super::copy::paint::Painter;
 use super::refusal::Refusal;
 use super::stage::{Stage, Step};
 use super::users;
-use crate::canvas::Owner;
 use crate::error::BuildError;
 
 /// The version of the way directories are made: raised with every change that alters results.
@@ -27,16 +26,18 @@ pub(super) fn workdir(stage: &mut Stage<'_, '_>, step: Step<'_>, path: &str) -> 
     let made_by = format!("WORKDIR {path}");
     let view = stage.view();
     let unreadable = |source| Refusal::File { verb: "read", path: path.clone(), source };
-    if view.exists(&path).map_err(unreadable).map_err(stage.refuse(step))? {
-        stage.note(made_by);
-        return Ok(());
+    match view.find(&path).map_err(unreadable).map_err(stage.refuse(step))? {
+        Some(found) if found.metadata.is_dir() => {
+            stage.note(made_by);
+            return Ok(());
+        }
+        Some(_) => return Err(stage.refuse(step)(Refusal::OverFile { path })),
+        None => {}
     }
     let user = stage.state.config.user.clone();
-    // As of `--chown`; but a user that is still to come does not keep the directory from being made.
-    let owner = match user.is_empty() {
-        true => Owner::ROOT,
-        false => users::owner(&view, &user).unwrap_or_default(),
-    };
+    // As of `--chown`; but a user or group that is still to come does not keep the directory from being made.
+    let group = user.find(':').map_or("", |at| &user[at..]);
+    let owner = users::owner(&view, &user).or_else(|_| users::owner(&view, group)).unwrap_or_default();
     let hasher = stage.hasher("WORKDIR", VERSION).field(&path);
     let key = hasher.number(owner.uid.into()).number(owner.gid.into()).layer();
     stage.layer(step, key, made_by, |stage, _: &Task<'_>| {

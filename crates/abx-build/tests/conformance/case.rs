@@ -4,7 +4,7 @@
 //! Dockerfile          what is built; FROM `base`, or `parent` where there is a
 //! Dockerfile.parent   built before, over `base`
 //! context.sh          makes the context in the current folder, and what is served in $SERVED
-//! options             lines: `arg NAME=VALUE`, `target STAGE`, `secret ID=VALUE`
+//! options             lines: `arg NAME=VALUE`, `target STAGE`, `secret ID=VALUE`, `needs PROGRAM` for the context
 //! expected            what BuildKit made of it, written by `cargo xtask dockerfile-diff --record`
 //! refusal             what we say where we refuse it, written likewise
 //! differences         lines of BuildKit (`-`) and ours (`+`) that differ, each group below the reason (`#`)
@@ -25,6 +25,7 @@ pub(crate) struct Case {
     pub(crate) args: Vec<(String, String)>,
     pub(crate) secrets: Vec<(String, String)>,
     pub(crate) target: Option<String>,
+    needs: Vec<String>,
     pub(crate) differences: Vec<Difference>,
 }
 
@@ -59,27 +60,37 @@ impl Case {
     fn read(folder: PathBuf) -> Self {
         let name = folder.file_name().expect("name").to_string_lossy().into_owned();
         let text = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
+        let options = text("options").unwrap_or_default();
         let mut case = Self {
             dockerfile: text("Dockerfile").unwrap_or_else(|| panic!("{name}: no Dockerfile")),
             parent: text("Dockerfile.parent"),
             args: Vec::new(),
             secrets: Vec::new(),
             target: None,
+            needs: Vec::new(),
             differences: differences(&text("differences").unwrap_or_default()),
             name,
-            folder,
+            folder: folder.clone(),
         };
-        for line in text("options").unwrap_or_default().lines() {
+        for line in options.lines() {
             let (kind, value) = line.split_once(' ').expect("an option and its value");
             let pair = || value.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
             match kind {
                 "arg" => case.args.extend(pair()),
                 "secret" => case.secrets.extend(pair()),
                 "target" => case.target = Some(value.to_owned()),
+                "needs" => case.needs.push(value.to_owned()),
                 other => panic!("{}: no option `{other}`", case.name),
             }
         }
         case
+    }
+
+    /// A program its context is made with and this host lacks.
+    pub(crate) fn lacking(&self) -> Option<&str> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let is_there = |name: &str| path.split(':').any(|folder| Path::new(folder).join(name).exists());
+        self.needs.iter().map(String::as_str).find(|name| !is_there(name))
     }
 
     /// Makes the context.

@@ -46,7 +46,8 @@ fn add(layer: &Path, below: &Path, tree: &mut Tree) {
             tree.remove(&path);
             continue;
         }
-        let was_directory = tree.get(&path).is_some_and(|host| host.symlink_metadata().is_ok_and(|old| old.is_dir()));
+        let was_directory =
+            tree.get(&path).is_some_and(|host| host.symlink_metadata().is_ok_and(|old| old.is_dir()));
         if !metadata.is_dir() || !was_directory || is_opaque(&host) {
             forget(tree, &path);
         }
@@ -76,7 +77,8 @@ fn is_whiteout(metadata: &Metadata) -> bool {
 
 fn is_opaque(host: &Path) -> bool {
     let mut value = [0_u8; 1];
-    rustix::fs::lgetxattr(host, "trusted.overlay.opaque", &mut value).is_ok_and(|length| value[..length] == *b"y")
+    rustix::fs::lgetxattr(host, "trusted.overlay.opaque", &mut value)
+        .is_ok_and(|length| value[..length] == *b"y")
 }
 
 /// The lines for all in which `tree` differs from `base`.
@@ -99,7 +101,9 @@ pub(crate) fn lines(base: &Tree, tree: &Tree) -> Vec<String> {
     }
     let gone = base.keys().filter(|path| !tree.contains_key(*path));
     // What was below goes with it.
-    let topmost = gone.filter(|path| path.parent().is_none_or(|parent| parent == Path::new("") || tree.contains_key(parent)));
+    let topmost = gone.filter(|path| {
+        path.parent().is_none_or(|parent| parent == Path::new("") || tree.contains_key(parent))
+    });
     lines.extend(topmost.map(|path| format!("gone /{}", path.display())));
     lines
 }

@@ -35,8 +35,8 @@ use std::process::ExitCode;
 
 use case::Case;
 use options::Options;
-use outcome::Outcome;
 use ours::Ours;
+use outcome::Outcome;
 use report::Report;
 use server::Server;
 use verdict::Verdict;
@@ -68,6 +68,10 @@ fn compare(options: &Options, work: &Path) -> Report {
     let ours = Ours::new(work, options.peer.as_ref().map(|peer| peer.base.as_path()));
     let mut report = Report::default();
     for case in Case::all().into_iter().filter(|case| options.wants(&case.name)) {
+        if let Some(program) = case.lacking() {
+            say(&format!("test {} ... skipped: the host has no {program}", case.name));
+            continue;
+        }
         let place = case.prepare(work, &server);
         let our_outcome = ours.build(&case, &place);
         let recorded = case.recorded();

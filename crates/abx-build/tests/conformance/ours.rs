@@ -9,7 +9,7 @@ use abx_build::{BuildError, BuildSecret, Builder, DockerfileRequest, Limits, fro
 use abx_core::host::HostNetwork;
 use abx_core::{Event, Fault, Home, Progress};
 use abx_dockerfile::{Ignore, Platform};
-use abx_image::{Image, ImageConfig, ImageStore, LayerId, LayerRecord, Origin};
+use abx_image::{Digest, Image, ImageConfig, ImageStore, LayerId, LayerRecord, Origin};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use serde_json::Value;
 
@@ -44,7 +44,8 @@ impl Ours {
     /// Builds a case, its parent first.
     pub(crate) fn build(&self, case: &Case, place: &Place) -> Outcome {
         let mut bases = BTreeMap::from([("base".to_owned(), self.base.clone())]);
-        let parent = case.parent.as_ref().map(|text| self.image(text, "Dockerfile.parent", case, place, &bases));
+        let parent =
+            case.parent.as_ref().map(|text| self.image(text, "Dockerfile.parent", case, place, &bases));
         let image = match parent {
             Some(Err(error)) => Err(error),
             Some(Ok(parent)) => {
@@ -70,10 +71,14 @@ impl Ours {
         let file = abx_dockerfile::parse(text, name).map_err(Box::new)?;
         let platform = Platform::parse(std::env::consts::ARCH).expect("platform");
         let target = case.target.clone().filter(|_| name == "Dockerfile");
-        let needed = froms(&file, &place.args, &platform, target.as_deref())?;
+        let needed = froms(&file, &place.args, &platform, target.as_deref()).map_err(Box::new)?;
         let ignore = std::fs::read_to_string(place.context.join(".dockerignore")).ok();
-        let ignore = ignore.map(|text| Ignore::parse(&text, ".dockerignore")).transpose().map_err(Box::new)?;
-        let secret = |(id, value): &(String, String)| BuildSecret { id: id.clone(), value: value.clone().into_bytes() };
+        let ignore =
+            ignore.map(|text| Ignore::parse(&text, ".dockerignore")).transpose().map_err(Box::new)?;
+        let secret = |(id, value): &(String, String)| BuildSecret {
+            id: id.clone(),
+            value: value.clone().into_bytes(),
+        };
         let request = DockerfileRequest {
             file,
             context: place.context.clone(),
@@ -107,9 +112,14 @@ impl Ours {
     fn lines(&self, image: &Image, server: &str) -> Vec<String> {
         let layers: Vec<PathBuf> = image.layers.iter().map(|layer| self.store.layer_path(layer)).collect();
         let nothing = Tree::new();
-        let below = if layers.first() == Some(&self.store.layer_path(&self.base.layers[0])) { &self.below } else { &nothing };
+        let below = if layers.first() == Some(&self.store.layer_path(&self.base.layers[0])) {
+            &self.below
+        } else {
+            &nothing
+        };
         let mut lines = listing::lines(below, &listing::tree(&layers));
-        let written = abx_image::probe::write(&image.config, &[]);
+        let digests: Vec<_> = layers.iter().map(|_| Digest::of(b"")).collect();
+        let written = abx_image::probe::write(&image.config, &digests);
         let written: Value = serde_json::from_slice(&written).expect("a configuration");
         lines.extend(config::lines(&written["config"]));
         let history = written["history"].as_array().cloned().unwrap_or_default();
@@ -133,9 +143,9 @@ impl Drop for Ours {
 /// `Dockerfile:2:5 E2004 what is wrong`.
 fn said(error: &BuildError) -> String {
     let snippets = error.snippets();
-    let place = snippets.first().map_or_else(String::new, |snippet| {
-        format!("{}:{}:{} ", snippet.file, snippet.line, snippet.column)
-    });
+    let place = snippets
+        .first()
+        .map_or_else(String::new, |snippet| format!("{}:{}:{} ", snippet.file, snippet.line, snippet.column));
     format!("{place}{} {error}", error.code())
 }
 
@@ -143,7 +153,8 @@ fn said(error: &BuildError) -> String {
 fn unpacked(store: &ImageStore, archive: &Path) -> Image {
     let staged = store.begin_layer().expect("begin");
     let mut tar = Command::new("tar");
-    tar.args(["--extract", "--numeric-owner", "--same-permissions", "--xattrs", "--directory"]).arg(staged.fs());
+    tar.args(["--extract", "--numeric-owner", "--same-permissions", "--xattrs", "--directory"])
+        .arg(staged.fs());
     let status = tar.arg("--file").arg(archive).status().expect("tar");
     assert!(status.success(), "the base cannot be unpacked");
     let id = LayerId("b".repeat(64));

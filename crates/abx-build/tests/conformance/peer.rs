@@ -6,9 +6,9 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::case::{Case, Place};
+use crate::config;
 use crate::listing::{self, Tree};
 use crate::outcome::Outcome;
-use crate::config;
 
 /// A docker client whose daemon has the image `base`, and what that was made of.
 pub(crate) struct Peer {

@@ -34,7 +34,11 @@ fn every_instruction_reaches_the_configuration() {
     assert_eq!((check.interval, check.retries), (5_000_000_000, 2));
     assert_eq!(config.cmd, ["/bin/bash", "-c", "echo hi"]);
     assert_eq!(config.entrypoint, ["/e", "x"]);
-    assert_eq!(config.env, [("A".into(), "1 2".into()), ("B".into(), "13".into())] as [(String, String); 2]);
+    assert_eq!(config.env[0].0, "PATH", "it is added where the base has none");
+    assert_eq!(
+        config.env[1..],
+        [("A".into(), "1 2".into()), ("B".into(), "13".into())] as [(String, String); 2]
+    );
     assert_eq!(built.image.layers, world.base.layers, "nothing of it makes a layer");
     let none = world.build("FROM tools\nHEALTHCHECK NONE\n");
     assert_eq!(none.own.healthcheck.expect("said").test, ["NONE"]);

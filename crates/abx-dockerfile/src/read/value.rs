@@ -112,8 +112,8 @@ fn is_change(text: &str) -> bool {
 
 /// `user`, `user:group`, `1000:1000`.
 pub(crate) fn owner(text: &str) -> Result<(), Refused> {
-    let (user, group) = text.split_once(':').unwrap_or((text, "root"));
-    if user.is_empty() || group.is_empty() || group.contains(':') {
+    let (_, group) = text.split_once(':').unwrap_or((text, "root"));
+    if text.is_empty() || group.is_empty() || group.contains(':') {
         return Err(malformed("owner", text, "write it as `user`, `user:group` or `1000:1000`"));
     }
     Ok(())

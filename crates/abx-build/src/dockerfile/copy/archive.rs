@@ -24,20 +24,13 @@ enum Compression {
 }
 
 /// Whether a file is an archive that is unpacked: a tar with at least one readable header.
-///
-/// # Errors
-/// One that is compressed in a way we do not read.
 pub(super) fn is_archive(path: &Path, name: &str) -> Result<bool, Refusal> {
     let unreadable = |source| Refusal::File { verb: "read", path: name.to_owned(), source };
     let mut file = File::open(path).map_err(unreadable)?;
-    match compression(&mut file).map_err(unreadable)? {
-        Compression::Bzip2 => Err(Refusal::Bzip2 { path: name.to_owned() }),
-        compression => {
-            let Ok(plain) = decompressed(file, compression) else { return Ok(false) };
-            // What is compressed but no tar is a file like any other.
-            Ok(matches!(Reader::new(plain).next_entry(), Ok(Some(_))))
-        }
-    }
+    let compression = compression(&mut file).map_err(unreadable)?;
+    let Ok(plain) = decompressed(file, compression) else { return Ok(false) };
+    // What is compressed but no tar is a file like any other.
+    Ok(matches!(Reader::new(plain).next_entry(), Ok(Some(_))))
 }
 
 /// Unpacks the archive at `path` below `target`, a directory without links in its path. Members keep their owners
@@ -133,7 +126,8 @@ fn decompressed(file: File, compression: Compression) -> io::Result<Box<dyn Read
         Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(file)),
         Compression::Xz => Box::new(liblzma::read::XzDecoder::new_multi_decoder(file)),
         Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
-        Compression::None | Compression::Bzip2 => return Ok(Box::new(file)),
+        Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(file)),
+        Compression::None => return Ok(Box::new(file)),
     };
     // Decoders dislike to be asked for nothing, as it happens at the end of a member.
     Ok(Box::new(BufReader::with_capacity(1 << 16, plain)))

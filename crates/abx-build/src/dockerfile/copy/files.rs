@@ -1,5 +1,6 @@
 //! Files to copy: what a directory tree has, with what tells it from others.
 
+use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -145,7 +146,7 @@ impl Root<'_> {
             return Ok(None);
         };
         let (mode, owner) = attributes(metadata);
-        let is_shared = kind.is_file() && metadata.nlink() > 1 && !self.is_context;
+        let is_shared = kind.is_file() && metadata.nlink() > 1;
         let time = Timespec { tv_sec: metadata.mtime(), tv_nsec: metadata.mtime_nsec() };
         Ok(Some(Item {
             xattrs: if self.is_context { Vec::new() } else { super::xattrs::read(&host)? },
@@ -211,8 +212,14 @@ pub(in crate::dockerfile) fn digest(items: &mut [Item]) -> Result<(), Refusal> {
 /// Adds to a key all of the items but their times.
 pub(in crate::dockerfile) fn hash(items: &[Item], hasher: Hasher) -> Hasher {
     let counted = hasher.number(items.len() as u64);
+    let mut names: HashMap<(u64, u64), &Path> = HashMap::new();
     items.iter().fold(counted, |hasher, item| {
         let owner = item.owner;
+        let first = item.inode.map(|inode| *names.entry(inode).or_insert(&item.path));
+        let hasher = match first.filter(|first| *first != item.path) {
+            Some(first) => hasher.field("again").field(first.as_os_str().as_encoded_bytes()),
+            None => hasher,
+        };
         let hasher = hasher.field(item.path.as_os_str().as_encoded_bytes()).number(item.mode.into());
         let hasher = hasher.number(owner.uid.into()).number(owner.gid.into());
         let hasher = match &item.node {

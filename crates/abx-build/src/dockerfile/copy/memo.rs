@@ -27,6 +27,7 @@ impl Memo {
             words.iter().map(|word| word.text.clone()).collect()
         };
         let identity = Hasher::new("copied")
+            .number(super::VERSION)
             .list(layers.iter().map(|layer| &layer.0))
             .list(words(&copy.files.sources).iter())
             .list(words(&copy.files.exclude).iter())

@@ -1,0 +1,3 @@
+echo no archive > a.tar.gz
+echo text > text
+gzip -n text

@@ -1,0 +1,1 @@
+printf wrong > $SERVED/file.txt

@@ -1,0 +1,1 @@
+printf hello > $SERVED/file.txt

@@ -1,0 +1,4 @@
+echo x > a
+ln a b
+mkdir d
+ln a d/c

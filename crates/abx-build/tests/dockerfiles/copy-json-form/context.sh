@@ -1,0 +1,2 @@
+echo 1 > "a b"
+echo 2 > "c d"

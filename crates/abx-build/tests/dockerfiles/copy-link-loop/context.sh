@@ -1,0 +1,2 @@
+ln -s loop2 loop
+ln -s loop loop2

@@ -1,0 +1,2 @@
+mkdir c
+ln -s /new c/l
