@@ -81,9 +81,23 @@ impl Client {
         ProcessStream::open(self.endpoint.clone(), frames, request.pty.is_some()).await
     }
 
-    /// Listens to a process that runs already, or learns how one ended lately.
+    /// Listens to a process that runs already, or learns how one ended lately. What it wrote while nobody listened is
+    /// gone.
     pub async fn connect(&self, pid: u32, has_terminal: bool) -> Result<ProcessStream, ClientError> {
-        let request = ConnectRequest { process: Some(ProcessSelector::pid(pid)) };
+        self.listen(ProcessSelector::pid(pid), has_terminal).await
+    }
+
+    /// The same by the tag that it was started with.
+    pub async fn connect_tag(&self, tag: &str, has_terminal: bool) -> Result<ProcessStream, ClientError> {
+        self.listen(ProcessSelector::tag(tag), has_terminal).await
+    }
+
+    async fn listen(
+        &self,
+        process: ProcessSelector,
+        has_terminal: bool,
+    ) -> Result<ProcessStream, ClientError> {
+        let request = ConnectRequest { process: Some(process) };
         let builder = self.endpoint.request(Method::POST, "/process.Process/Connect", None);
         let body = envelope::message(CODEC, &request);
         let frames = self.endpoint.stream("connect", builder, body.into()).await?;

@@ -222,6 +222,11 @@ impl ProcessSelector {
     pub fn pid(pid: u32) -> Self {
         Self { selector: Some(Selector::Pid(pid)) }
     }
+
+    /// By what it was started with.
+    pub fn tag(tag: impl Into<String>) -> Self {
+        Self { selector: Some(Selector::Tag(tag.into())) }
+    }
 }
 
 #[derive(Clone, PartialEq, Message, Serialize, Deserialize)]

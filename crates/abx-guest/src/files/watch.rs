@@ -110,9 +110,12 @@ impl Watch {
         for entry in entries.flatten() {
             let path = directory.join(entry.file_name());
             found.push((EventType::Create, path.clone()));
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let Ok(status) = entry.metadata() else { continue };
+            if status.is_dir() {
                 self.add(&path);
                 self.descend(&path, found);
+            } else if status.is_file() && status.len() > 0 {
+                found.push((EventType::Write, path));
             }
         }
     }

@@ -2,8 +2,10 @@
 
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+mod attached;
 mod common;
 mod files;
 mod private;
 mod process;
+mod sessions;
 mod wire;
