@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::spec::{Agent, At, Healthcheck, Metadata, Mode, Probe};
+use abx_core::Egress;
+
+use crate::spec::{Agent, At, Healthcheck, Metadata, Mode, Place, Probe};
 
 /// A template with everything it inherits and every default filled in: all that is not a build step.
 ///
@@ -27,6 +29,8 @@ pub struct Effective {
     /// Union over the lineage, root first, each once.
     pub ports: Vec<u16>,
     pub public: bool,
+    /// What of the outside may be reached; `None`: everything.
+    pub egress: Option<Egress>,
     pub mode: Mode,
     pub workdir: String,
     pub user: String,
@@ -36,6 +40,8 @@ pub struct Effective {
     pub readiness_probe: Option<At<Probe>>,
     pub healthcheck: Option<Healthcheck>,
     pub capabilities: Vec<String>,
+    /// Where they are stated; `None` where they are the default.
+    pub capabilities_place: Option<Place>,
     pub agent: Agent,
     pub(crate) origins: BTreeMap<&'static str, usize>,
 }

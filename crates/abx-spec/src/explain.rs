@@ -2,6 +2,8 @@
 
 mod places;
 
+use abx_core::Egress;
+use abx_core::egress::Verdict;
 use serde_json::{Value, json};
 
 use crate::merge::merge;
@@ -106,6 +108,7 @@ impl Explainer<'_> {
         self.always("resources.idle_timeout", json!(effective.idle_timeout));
         self.united("network.ports", effective.ports.iter().map(|port| json!(port)));
         self.always("network.public", json!(effective.public));
+        self.stated("network.egress", effective.egress.as_ref().map(egress));
     }
 
     fn sandbox(&mut self) {
@@ -168,6 +171,17 @@ impl Explainer<'_> {
     fn push(&mut self, key: &str, value: Value, place: Option<Place>) {
         self.rows.push(Explained { key: key.to_owned(), value, place });
     }
+}
+
+/// As a file writes it, with the default that holds.
+fn egress(egress: &Egress) -> Value {
+    let targets = |verdict| -> Vec<String> {
+        let rules = egress.rules.iter().filter(|rule| rule.verdict == verdict);
+        rules.map(|rule| rule.target.to_string()).collect()
+    };
+    json!({
+        "default": egress.default, "allow": targets(Verdict::Allow), "deny": targets(Verdict::Deny),
+    })
 }
 
 fn probe(probe: &Probe) -> Value {

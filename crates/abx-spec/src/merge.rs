@@ -12,7 +12,7 @@ use crate::spec::{Agent, Clearable, Metadata, Mode, Spec};
 /// Merges the specs of a lineage, root first. Of none at all, the defaults come out.
 ///
 /// Scalars replace; `metadata` merges per key; `ports`, `tags` and `triggers` unite; capabilities,
-/// probe, health check and startup command replace as a whole; name and version are never inherited.
+/// probe, health check, startup command and egress replace as a whole; name and version are never inherited.
 pub fn merge<'a>(lineage: impl IntoIterator<Item = &'a Spec>) -> Effective {
     let mut effective = Effective::defaults();
     for (member, spec) in lineage.into_iter().enumerate() {
@@ -34,6 +34,7 @@ impl Effective {
             idle_timeout: DEFAULT_IDLE_TIMEOUT,
             ports: Vec::new(),
             public: false,
+            egress: None,
             mode: Mode::default(),
             workdir: DEFAULT_WORKDIR.to_owned(),
             user: DEFAULT_USER.to_owned(),
@@ -42,6 +43,7 @@ impl Effective {
             readiness_probe: None,
             healthcheck: None,
             capabilities: DEFAULT_CAPABILITIES.iter().map(|&word| word.to_owned()).collect(),
+            capabilities_place: None,
             agent: Agent::default(),
             origins: BTreeMap::new(),
         }
@@ -66,6 +68,9 @@ impl Merger<'_> {
         self.replace("capabilities", spec.capabilities.as_ref().map(|at| &at.value), |it| {
             &mut it.capabilities
         });
+        if let Some(at) = &spec.capabilities {
+            self.effective.capabilities_place = Some(at.place.clone());
+        }
         self.replace_some("healthcheck", spec.healthcheck.as_ref(), |it| &mut it.healthcheck);
         self.replace_some("agent.description", spec.agent.description.as_ref(), |it| {
             &mut it.agent.description
@@ -106,6 +111,8 @@ impl Merger<'_> {
         let ports: Vec<u16> = spec.network.ports.iter().map(|port| port.value).collect();
         self.unite("network.ports", &ports, |it| &mut it.ports);
         self.replace("network.public", spec.network.public.as_ref(), |it| &mut it.public);
+        let egress = spec.network.egress.as_ref().map(|at| &at.value);
+        self.replace_some("network.egress", egress, |it| &mut it.egress);
     }
 
     fn sandbox(&mut self, spec: &Spec) {
@@ -138,6 +145,10 @@ impl Merger<'_> {
             Clearable::Healthcheck => {
                 self.effective.healthcheck = None;
                 "healthcheck"
+            }
+            Clearable::Egress => {
+                self.effective.egress = None;
+                "network.egress"
             }
         };
         self.effective.origins.insert(name, self.member);

@@ -1,6 +1,7 @@
 //! All that can be wrong with a template's file.
 
 use abx_core::Fault;
+use abx_core::egress::TargetError;
 use abx_reference::ReferenceError;
 
 use crate::index::IndexProblem;
@@ -84,6 +85,10 @@ pub enum Problem {
     Image { text: String, detail: String },
     #[error(transparent)]
     Reference(#[from] ReferenceError),
+    #[error("`{key}`: {error}")]
+    Target { key: String, error: TargetError },
+    #[error("`network.egress` has {count} targets, more than {limit}")]
+    TooManyTargets { count: usize, limit: usize },
     #[error("`{text}` is no package")]
     Package { text: String, hint: &'static str },
     #[error("`{name}` cannot be the name of an environment variable")]
@@ -193,6 +198,8 @@ impl Problem {
             Self::Reference(error) => error.hints().into_iter().next(),
             Self::Index(problem) => problem.hint(),
             Self::Suite(problem) => problem.hint(),
+            Self::Target { error, .. } => error.hints().into_iter().next(),
+            Self::TooManyTargets { .. } => Some("name networks (`10.0.0.0/8`) and what is below a name (`*.example.com`)".into()),
             Self::Package { hint, .. } => Some((*hint).into()),
             Self::EnvName { .. } => Some("names have letters, digits and `_`, and do not begin with a digit".into()),
             Self::EnvNull { name } => Some(format!("write `{name}: \"\"` for an empty one, or remove the line")),

@@ -3,6 +3,7 @@
 mod build;
 #[cfg(test)]
 mod document;
+mod egress;
 mod full;
 mod index;
 pub(crate) mod keys;

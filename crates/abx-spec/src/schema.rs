@@ -81,7 +81,13 @@ fn full() -> Value {
     let agent = [("description", free_text()), ("triggers", list(text())), ("instructions", free_text())];
     let healthcheck =
         [("command", text()), ("interval", seconds()), ("timeout", seconds()), ("retries", whole(&RETRIES))];
-    let network = [("ports", list(port())), ("public", json!({ "type": "boolean" }))];
+    let egress = map(
+        "network.egress",
+        &[],
+        &[("default", words(&["allow", "deny"])), ("allow", list(text())), ("deny", list(text()))],
+    );
+    let network =
+        [("ports", list(port())), ("public", json!({ "type": "boolean" })), ("egress", nullable(egress))];
     let mut base = map("base", &[], &[("image", text()), ("from", text())]);
     base["oneOf"] = json!([
         { "type": "object", "required": ["image"],
@@ -303,6 +309,7 @@ mod tests {
             ("/$defs/full/properties/build/properties/copy/items/properties", keys::COPY),
             ("/$defs/full/properties/resources/properties", keys::RESOURCES),
             ("/$defs/full/properties/network/properties", keys::NETWORK),
+            ("/$defs/full/properties/network/properties/egress/properties", keys::EGRESS),
             ("/$defs/full/properties/sandbox/properties", keys::SANDBOX),
             ("/$defs/full/properties/sandbox/properties/readiness_probe/properties", keys::PROBE),
             ("/$defs/full/properties/agent/properties", keys::AGENT),

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use abx_core::Egress;
+
 /// Where a value stands in its file, so that a later stage can still point at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -44,6 +46,7 @@ pub enum Clearable {
     StartupCommand,
     ReadinessProbe,
     Healthcheck,
+    Egress,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,6 +115,8 @@ pub struct Resources {
 pub struct Network {
     pub ports: Vec<At<u16>>,
     pub public: Option<bool>,
+    /// What of the outside may be reached.
+    pub egress: Option<At<Egress>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -321,6 +321,38 @@ fn behaviour() {
 }
 
 #[test]
+fn egress() {
+    check(
+        "network:\n  egress:\n    allow: [\"https://example.com/x\", 10.1.2.3/8, a.com]\n    deny: [a.com:0]\n",
+        &[
+            "3:13+23 `network.egress.allow`: `https://example.com/x` is no host name | write the host alone, without `https://` and without a path",
+            "3:38+10 `network.egress.allow`: `10.1.2.3/8` has bits behind its prefix | did you mean `10.0.0.0/8`?",
+            "4:12+7 `network.egress.deny`: `0` is no port | ports are 1 to 65535; an IPv6 address with a port stands in brackets: `[2001:db8::1]:443`",
+        ],
+    );
+    check(
+        "network: {egress: {default: block}}\n",
+        &["1:29+5 `network.egress.default` is `block`, which is none of `allow`, `deny`"],
+    );
+    check(
+        "network: {egress: {alow: []}}\n",
+        &["1:20+4 unknown key `alow` in `network.egress` | did you mean `allow`?"],
+    );
+    check("network: {egress: deny}\n", &["1:19+4 `network.egress` must be a map of keys, not a string"]);
+    check(
+        "network: {egress: {allow: a.com}}\n",
+        &["1:27+5 `network.egress.allow` must be a list, not a string | write `allow: [\"a.com\"]`"],
+    );
+    let many: Vec<String> = (0..257).map(|number| format!("n{number}.com")).collect();
+    check(
+        &format!("network:\n  egress:\n    deny: [{}]\n", many.join(", ")),
+        &[
+            "3:5+1 `network.egress` has 257 targets, more than 256 | name networks (`10.0.0.0/8`) and what is below a name (`*.example.com`)",
+        ],
+    );
+}
+
+#[test]
 fn the_shorthand() {
     check_whole(
         "name: t\nversion: 1.0\nbase: base\n",

@@ -79,3 +79,13 @@ fn a_null_that_drops_the_parents_value_is_a_statement() {
     let rows = rows(&[(ROOT, "root"), (leaf, "leaf")]);
     assert!(rows.contains(&"sandbox.readiness_probe = null (leaf:5)".to_owned()), "{rows:#?}");
 }
+
+#[test]
+fn a_policy_for_egress_is_shown_as_it_holds() {
+    let text = "version: \"1\"\nmetadata: {name: t}\nbase: {image: debian}\nnetwork:\n  egress:\n    allow: [A.com]\n";
+    let rows = rows(&[(text, "t")]);
+    let row = rows.iter().find(|row| row.starts_with("network.egress = ")).expect("a row");
+    for part in [r#""allow":["a.com"]"#, r#""deny":[]"#, r#""default":"deny""#, "(t:5)"] {
+        assert!(row.contains(part), "{row}");
+    }
+}

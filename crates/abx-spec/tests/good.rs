@@ -150,6 +150,7 @@ fn a_child_over_its_parents() {
     assert!(effective.public);
     assert_eq!((effective.user.as_str(), effective.workdir.as_str()), ("root", "/work"));
     assert_eq!(effective.capabilities, ["shell"], "what a parent refused is not regained");
+    assert_eq!(effective.capabilities_place.map(|place| place.line), Some(6));
     assert_eq!(effective.agent.triggers, ["t", "u"]);
     assert_eq!(effective.agent.instructions.as_deref(), Some("new"));
     assert!(effective.healthcheck.is_some());
@@ -171,6 +172,34 @@ fn origins_name_the_member_that_set_a_value() {
     assert_eq!(effective.origin("sandbox.user"), Some(0));
     assert_eq!(effective.origin("sandbox.workdir"), Some(2));
     assert_eq!(effective.origin("resources.memory"), None);
+}
+
+#[test]
+fn egress_is_replaced_as_a_whole_or_dropped() {
+    let member =
+        |rest: &str| spec(&format!("version: \"1\"\nmetadata: {{name: t}}\nbase: {{from: x}}\n{rest}"));
+    let root = spec(include_str!("files/egress.yaml"));
+    let written = |lineage: &[&Spec]| {
+        let egress = merge(lineage.iter().copied()).egress;
+        egress.map(|egress| serde_json::to_string(&egress).expect("json"))
+    };
+    let (silent, child, null) = (
+        member(""),
+        member("network: {egress: {deny: [10.0.0.0/8]}}\n"),
+        member("network: {egress: null}\n"),
+    );
+    assert_eq!(
+        written(&[&root, &silent]).as_deref(),
+        Some(
+            r#"{"rules":["allow example.com","allow *.example.org:443","allow 10.0.0.0/8","allow [2001:db8::/32]:22","deny 10.1.0.0/16","deny evil.example.org"],"default":"deny"}"#
+        )
+    );
+    assert_eq!(
+        written(&[&root, &child]).as_deref(),
+        Some(r#"{"rules":["deny 10.0.0.0/8"],"default":"allow"}"#)
+    );
+    assert_eq!(written(&[&root, &null]), None);
+    assert_eq!(merge([&root, &null]).origin("network.egress"), Some(1));
 }
 
 #[test]

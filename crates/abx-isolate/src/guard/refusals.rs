@@ -179,6 +179,12 @@ impl Refusal {
         Self { protocol: protocol.to_owned(), target, name: None, reason }
     }
 
+    /// What was wanted and what refused it: `tcp 192.0.2.1:80, by rule …`.
+    pub fn what(&self) -> String {
+        let name = self.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+        format!("{} {}{name}, by {}", self.protocol, self.target, self.reason)
+    }
+
     fn address(&self) -> Option<IpAddr> {
         let with_port = self.target.parse().map(|address: SocketAddr| address.ip());
         with_port.or_else(|_| self.target.parse()).ok()

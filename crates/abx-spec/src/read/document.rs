@@ -52,6 +52,8 @@ fn every_key_is_documented_and_every_documented_key_is_read() {
         ("build.copy", keys::COPY),
         ("resources", keys::RESOURCES),
         ("network", keys::NETWORK),
+        ("network.egress", keys::EGRESS),
+        ("network.egress", keys::EGRESS),
         ("sandbox", keys::SANDBOX),
         ("sandbox.readiness_probe", keys::PROBE),
         ("agent", keys::AGENT),

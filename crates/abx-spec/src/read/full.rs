@@ -31,7 +31,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Spec {
         base: top.get("base").and_then(|node| base(reader, node)),
         build: top.get("build").map(|node| super::build::read(reader, node)).unwrap_or_default(),
         resources: resources(reader, &top, &mut cleared),
-        network: top.get("network").map(|node| network(reader, node)).unwrap_or_default(),
+        network: top.get("network").map(|node| network(reader, node, &mut cleared)).unwrap_or_default(),
         sandbox: top
             .get("sandbox")
             .map(|node| super::sandbox::read(reader, node, &mut cleared))
@@ -166,11 +166,15 @@ pub(super) fn resources(
     }
 }
 
-fn network(reader: &mut Reader<'_>, node: &Node) -> Network {
+fn network(reader: &mut Reader<'_>, node: &Node, cleared: &mut Vec<Clearable>) -> Network {
     let fields = reader.fields(node, "network", keys::NETWORK);
+    if fields.is_null("egress") {
+        cleared.push(Clearable::Egress);
+    }
     Network {
         ports: ports(reader, &fields, "network"),
         public: fields.get("public").and_then(|node| reader.boolean(node, "network.public")),
+        egress: fields.get("egress").and_then(|node| super::egress::read(reader, node)),
     }
 }
 

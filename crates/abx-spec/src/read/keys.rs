@@ -18,7 +18,8 @@ pub(crate) const BASE: &[&str] = &["image", "from"];
 pub(crate) const BUILD: &[&str] = &["apt_install", "pip_install", "npm_install", "env", "run", "copy"];
 pub(crate) const COPY: &[&str] = &["src", "dest"];
 pub(crate) const RESOURCES: &[&str] = &["cpu", "memory", "disk", "gpu", "timeout", "idle_timeout"];
-pub(crate) const NETWORK: &[&str] = &["ports", "public"];
+pub(crate) const NETWORK: &[&str] = &["ports", "public", "egress"];
+pub(crate) const EGRESS: &[&str] = &["default", "allow", "deny"];
 pub(crate) const SANDBOX: &[&str] =
     &["mode", "workdir", "user", "shell", "startup_command", "readiness_probe"];
 pub(crate) const PROBE: &[&str] = &["type", "port", "command", "interval", "timeout"];

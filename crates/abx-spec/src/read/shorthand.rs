@@ -30,7 +30,7 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Spec {
         base: top.get("base").and_then(|node| base(reader, node)),
         build,
         resources,
-        network: Network { ports: ports(reader, &top, ""), public: None },
+        network: Network { ports: ports(reader, &top, ""), public: None, egress: None },
         sandbox: Sandbox {
             workdir: absolute(reader, &top, "workdir", "workdir"),
             user: user(reader, &top),
