@@ -31,7 +31,8 @@
 //!     locks/                         one file a lock
 //!     in-use.lock                    shared by who uses the store, held alone by who cleans it
 //!   sandboxes/<id>/                  live sandboxes (see abx-engine)
-//!   ended/<id>.json                  why the last ones ended
+//!   ended/<id>.{json,log}            why the last ones ended, and the end of what they said
+//!   pools/<digest>/                  sandboxes that wait for whoever wants one (see agent-sandbox)
 //!   logs/                            whole logs of build steps
 //! ```
 
@@ -91,6 +92,11 @@ impl Home {
     /// `ended/`.
     pub fn ended(&self) -> PathBuf {
         self.root.join("ended")
+    }
+
+    /// `pools/`.
+    pub fn pools(&self) -> PathBuf {
+        self.root.join("pools")
     }
 
     /// `logs/`.

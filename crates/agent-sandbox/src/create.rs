@@ -2,7 +2,8 @@
 
 use abx_core::Progress;
 use abx_core::egress::Target;
-use abx_engine::PortRequest;
+use abx_core::fs::Lock;
+use abx_engine::{PortRequest, SandboxSettings};
 
 use crate::{Context, Error, FetchOptions, Sandbox};
 
@@ -38,7 +39,8 @@ pub struct CreateRequest {
     pub fetch: FetchOptions,
 }
 
-/// Resolves, plans, builds, settles and starts. Returns when the readiness probe has passed.
+/// Resolves, plans, builds, settles and starts, or takes a sandbox that waits in a pool and comes to the same. Returns when
+/// the readiness probe has passed.
 ///
 /// # Errors
 /// Whatever the failing stage reports; nothing of the sandbox is left then. Finished build steps are kept.
@@ -47,13 +49,55 @@ pub async fn create(
     request: &CreateRequest,
     progress: &dyn Progress,
 ) -> Result<Sandbox, Error> {
+    let Prepared { settings, bare, template, .. } = &prepare(context, request, progress).await?;
+    let claimed = match request.fetch.no_cache {
+        false => crate::pool::claim(context, request, bare, settings, template).await,
+        true => None,
+    };
+    let record = match claimed {
+        Some(record) => record,
+        None => abx_engine::create::create(&context.engine(), settings, template).await?,
+    };
+    Ok(Sandbox::new(context, record))
+}
+
+/// All that a start needs.
+pub(crate) struct Prepared {
+    pub(crate) settings: SandboxSettings,
+    /// The same without the caller's variables.
+    pub(crate) bare: SandboxSettings,
+    /// The files of the template, as they are kept with the sandbox.
+    pub(crate) template: String,
+    /// What keeps the store from being cleaned until the sandbox is there.
+    in_use: Vec<Lock>,
+}
+
+impl Prepared {
+    /// Lets the store be cleaned: the layers may be gone when they are needed.
+    pub(crate) fn let_go(&mut self) {
+        self.in_use.clear();
+    }
+}
+
+/// Resolves, plans, builds and settles.
+pub(crate) async fn prepare(
+    context: &Context,
+    request: &CreateRequest,
+    progress: &dyn Progress,
+) -> Result<Prepared, Error> {
     crate::settle::check(context, request)?;
-    let _in_use = context.look_at_store().await;
+    let looked = context.look_at_store().await;
     let lineage = crate::template::lineage(context, &request.reference, &request.fetch, progress).await?;
-    let _made = context.make_store().await?;
+    let made = context.make_store().await?;
     let built = crate::template::build_lineage(context, &lineage, &request.fetch, progress).await?;
     let settings = crate::settle::settle(context, &built.built, request)?;
+    let bare = match request.env.is_empty() {
+        true => settings.clone(),
+        false => {
+            let request = CreateRequest { env: Vec::new(), ..request.clone() };
+            crate::settle::settle(context, &built.built, &request)?
+        }
+    };
     let template = abx_source::kept::to_text(&built.lineage.packages);
-    let record = abx_engine::create::create(&context.engine(), &settings, &template).await?;
-    Ok(Sandbox::new(context, record))
+    Ok(Prepared { settings, bare, template, in_use: looked.into_iter().chain(made).collect() })
 }

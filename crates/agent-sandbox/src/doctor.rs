@@ -39,6 +39,7 @@ pub fn doctor(context: &Context, clean: bool) -> Result<Report, Error> {
             fix: check.fix.map(str::to_owned),
         })
         .collect();
-    let leftovers = abx_engine::clean::clean(&context.home, clean)?;
+    let mut leftovers = abx_engine::clean::clean(&context.home, clean)?;
+    leftovers.extend(crate::pool::clean(&context.home, clean)?);
     Ok(Report { checks, leftovers, cleaned: clean })
 }

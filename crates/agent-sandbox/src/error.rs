@@ -73,6 +73,12 @@ pub enum Error {
     Destination { text: String, reason: &'static str },
     #[error("where to push `{name}` is not said")]
     NoDestination { name: String },
+    #[error("there is no pool of `{reference}`")]
+    NoPool { reference: String },
+    #[error("the keeper of the pool of `{reference}` does not answer")]
+    KeeperSilent { reference: String },
+    #[error("the keeper of the pool has ended")]
+    KeeperDied { log: Vec<String> },
     #[error("the image of the sandbox is gone: {image}")]
     ImageGone { image: String },
     #[error("what is kept of the template of sandbox {sandbox} is damaged")]
@@ -154,7 +160,9 @@ impl Fault for Error {
         match self {
             Self::Capability { .. } => Code::Capability,
             Self::OutOfBounds { .. } | Self::PortTwice { .. } => Code::SpecInvalid,
-            Self::NoLocalTemplate { .. } | Self::NotCached { .. } => Code::TemplateNotFound,
+            Self::NoLocalTemplate { .. } | Self::NotCached { .. } | Self::NoPool { .. } => {
+                Code::TemplateNotFound
+            }
             Self::Destination { .. } | Self::NoDestination { .. } => Code::ReferenceInvalid,
             Self::State { source, .. } => state_code(source),
             Self::PackageFile { source, .. } | Self::SecretFile { source, .. } => file_code(source),
@@ -199,6 +207,7 @@ impl Fault for Error {
             Self::Platform { host, .. } => {
                 vec![format!("leave --platform out, or build on such a host; {host} is this one")]
             }
+            Self::NoPool { .. } => vec!["`abx pool` shows what there is".into()],
             Self::NotCached { .. } => vec!["`abx template cache list` shows what there is".into()],
             Self::NoTests { .. } => {
                 vec!["write them to tests/*.yaml: `tests: [{name: it greets, run: ./hello}]`".into()]
@@ -225,6 +234,7 @@ impl Fault for Error {
     fn details(&self) -> Vec<String> {
         match self {
             Self::NotReproducible { differences, .. } => differences.clone(),
+            Self::KeeperDied { log } => log.clone(),
             _ => self.inner().map(Fault::details).unwrap_or_default(),
         }
     }

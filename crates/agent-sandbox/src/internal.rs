@@ -1,4 +1,5 @@
-//! Entries of the executable that are not for people: `abx` re-executes itself as the monitor of a sandbox, as
+//! Entries of the executable that are not for people: `abx` re-executes itself as the monitor of a sandbox, as the
+//! keeper of a pool, as
 //! the helper that runs one build step, and as the one that writes finished layers to disk.
 
 use std::process::ExitCode;
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 pub fn dispatch(first_argument: Option<&std::ffi::OsStr>) -> Option<ExitCode> {
     match first_argument?.to_str()? {
         abx_engine::monitor::ENTRY => Some(abx_engine::monitor::main()),
+        crate::pool::ENTRY => Some(crate::pool::main()),
         abx_isolate::HELPER => Some(ExitCode::from(abx_isolate::run_helper())),
         abx_image::SYNC_HELPER => Some(ExitCode::from(abx_image::run_sync(std::env::args_os().skip(2)))),
         _ => None,

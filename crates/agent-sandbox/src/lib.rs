@@ -26,6 +26,7 @@ pub mod host;
 pub mod internal;
 mod lock;
 mod options;
+pub mod pool;
 mod registries;
 pub mod sandbox;
 pub mod settings;

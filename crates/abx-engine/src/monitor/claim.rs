@@ -32,5 +32,8 @@ pub(super) async fn claim(
     record.created = now();
     record.kept = settings.persistent;
     record.pooled = false;
+    if record.kept {
+        crate::clean::keep(&inherited.home, &inherited.dir).map_err(|error| error.to_string())?;
+    }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What a user may type: one file per command, each a clap struct without behaviour.
 
+mod code;
 mod completions;
 mod config;
 mod connect;
@@ -16,12 +17,16 @@ mod logs;
 mod named;
 mod overrides;
 mod pause;
+mod pool;
+mod ports;
 mod resume;
 mod run;
+mod snapshot;
 pub(crate) mod template;
 mod upload;
 pub(crate) mod values;
 
+pub(crate) use code::CodeArgs;
 pub(crate) use completions::CompletionsArgs;
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigGetArgs, ConfigListArgs, ConfigSetArgs, ConfigUnsetArgs,
@@ -39,8 +44,11 @@ pub(crate) use logs::LogsArgs;
 pub(crate) use named::CommandsArgs;
 pub(crate) use overrides::{NetworkArg, OverrideArgs};
 pub(crate) use pause::PauseArgs;
+pub(crate) use pool::PoolArgs;
+pub(crate) use ports::PortsArgs;
 pub(crate) use resume::ResumeArgs;
 pub(crate) use run::RunArgs;
+pub(crate) use snapshot::SnapshotArgs;
 pub(crate) use template::{TemplateArgs, TemplateCommand};
 pub(crate) use upload::UploadArgs;
 pub(crate) use values::ProgressMode;
@@ -73,17 +81,21 @@ Examples:
 pub(crate) enum Command {
     Create(Box<CreateArgs>),
     Exec(ExecArgs),
+    Code(CodeArgs),
     Run(RunArgs),
     Commands(CommandsArgs),
     Connect(ConnectArgs),
     List(ListArgs),
     Info(InfoArgs),
     Logs(LogsArgs),
+    Ports(PortsArgs),
     Upload(UploadArgs),
     Download(DownloadArgs),
     Pause(PauseArgs),
     Resume(ResumeArgs),
     Kill(KillArgs),
+    Snapshot(SnapshotArgs),
+    Pool(PoolArgs),
     Template(TemplateArgs),
     Config(ConfigArgs),
     Doctor(DoctorArgs),

@@ -2,6 +2,7 @@
 //!
 //! [`run`] is the way from words to exit status; a command returns its status or a [`Failure`].
 
+mod code;
 mod completions;
 mod config;
 mod connect;
@@ -18,8 +19,11 @@ mod list;
 mod logs;
 mod named;
 mod pause;
+mod pool;
+mod ports;
 mod resume;
 mod run;
+mod snapshot;
 mod template;
 mod token;
 mod upload;
@@ -111,17 +115,21 @@ async fn perform(edge: &Edge, command: Command) -> Result<u8, Failure> {
     match command {
         Command::Create(args) => create::create(edge, &args).await,
         Command::Exec(args) => exec::exec(edge, args).await,
+        Command::Code(args) => code::code(edge, args).await,
         Command::Run(args) => run::run(edge, args).await,
         Command::Commands(args) => named::commands(edge, &args).await,
         Command::Connect(args) => connect::connect(edge, &args).await,
         Command::List(args) => list::list(edge, &args),
         Command::Info(args) => info::info(edge, &args),
         Command::Logs(args) => logs::logs(edge, &args).await,
+        Command::Ports(args) => ports::ports(edge, &args).await,
         Command::Upload(args) => upload::upload(edge, &args).await,
         Command::Download(args) => download::download(edge, &args).await,
         Command::Pause(args) => pause::pause(edge, &args).await,
         Command::Resume(args) => resume::resume(edge, &args).await,
         Command::Kill(args) => kill::kill(edge, &args).await,
+        Command::Snapshot(args) => snapshot::snapshot(edge, &args).await,
+        Command::Pool(args) => pool::pool(edge, &args).await,
         Command::Template(args) => template::template(edge, args.command).await,
         Command::Doctor(args) => doctor::doctor(edge, &args),
         Command::Completions(args) => completions::completions(&edge.printer, &args),
@@ -129,14 +137,17 @@ async fn perform(edge: &Edge, command: Command) -> Result<u8, Failure> {
     }
 }
 
-/// Finds a sandbox in order to use it: a paused one is woken, since a call to it would hang.
+/// Finds a sandbox in order to use it: a paused one is woken, since a call to it would hang, a stopped one is started.
 async fn awake(edge: &Edge, which: &str) -> Result<Sandbox, Failure> {
     let sandbox = agent_sandbox::find(&edge.context, which)?;
-    if sandbox.info().status == Status::Paused {
-        sandbox.resume().await?;
-        edge.printer.note(&format!("resumed {}", sandbox.id()));
-    }
-    Ok(sandbox)
+    let told = match sandbox.info().status {
+        Status::Running => return Ok(sandbox),
+        Status::Stopped => "started",
+        _ => "resumed",
+    };
+    let awake = sandbox.resume().await?;
+    edge.printer.note(&format!("{told} {}", awake.id()));
+    Ok(awake)
 }
 
 /// Seconds since the epoch.
