@@ -5,6 +5,7 @@ mod mounts;
 mod stubs;
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use abx_core::progress::Task;
 use abx_dockerfile::{Network, Run, Script};
@@ -17,6 +18,7 @@ use super::metadata;
 use super::refusal::Refusal;
 use super::stage::{Stage, Step};
 use super::users::{self, Identity};
+use crate::bytecode;
 use crate::canvas::{Canvas, Owner};
 use crate::env::{self, Env};
 use crate::error::{BuildError, FailedStep, Failure};
@@ -29,7 +31,7 @@ use mounts::Mounts;
 use stubs::Stubs;
 
 /// The version of the way commands are run: raised with every change that alters results.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// A `RUN` with everything looked up.
 struct Plan {
@@ -136,13 +138,15 @@ impl Runner<'_, '_, '_> {
         let task = self.task;
         let path = log.path().to_owned();
         let failed = || BuildError::state("write", path.clone());
+        let start = SystemTime::now();
         let end = spawn::run(&project.workshop, &launch, &mut |bytes| {
             log.write(bytes, &mut |line| task.output(line)).map_err(failed())
         });
         log.finish(&mut |line| task.output(line)).map_err(failed())?;
         drop((nothing, laid));
         self.judge(end?, &log)?;
-        stubs.remove(&staged.fs(), &view).map_err(BuildError::state("write", staged.fs()))?;
+        let settled = stubs.remove(&staged.fs(), &view).and_then(|()| bytecode::settle(&staged.fs(), start));
+        settled.map_err(BuildError::state("write", staged.fs()))?;
         Ok(staged)
     }
 
