@@ -62,7 +62,9 @@ pub enum Problem {
     #[error("`{key}` is {value}, outside of {low} to {high}")]
     OutOfBounds { key: String, value: String, low: String, high: String },
     #[error("`{key}` must be {wanted}: `{text}`")]
-    NotAmount { key: String, wanted: &'static str, text: String },
+    NotAmount { key: String, wanted: &'static str, text: String, hint: Option<String> },
+    #[error("`{key}` must not hold the character with the number 0")]
+    Nul { key: String },
 
     // Values.
     #[error("specification version `{text}` is not known here")]
@@ -176,7 +178,7 @@ impl Problem {
             ),
             Self::OlderKey { now, .. } => Some(format!("write `{now}` instead; `abx template migrate` rewrites the whole file")),
             Self::Missing { key } => Some(missing_hint(key)),
-            Self::WrongType { hint, .. } => hint.clone(),
+            Self::WrongType { hint, .. } | Self::NotAmount { hint, .. } => hint.clone(),
             Self::Unquoted { text, .. } | Self::UnquotedVersion { text } => Some(format!("quote it: \"{text}\"")),
             Self::NotBoolean { meant, .. } => meant.map(|meant| format!("write `{meant}`")),
             Self::SpecVersion { text } => Some(match text.as_str() {
@@ -190,10 +192,13 @@ impl Problem {
             Self::Name { .. } => Some("a name has letters, digits, `.`, `_` and `-`, and begins with a letter or digit".into()),
             Self::Category { near, .. } => Some(did_you_mean(*near, CATEGORIES)),
             Self::Capability { near, .. } => {
-                Some(format!("{}; words of your own begin with `x-`", did_you_mean(*near, CAPABILITIES)))
+                Some(format!("{} (words of your own begin with `x-`)", did_you_mean(*near, CAPABILITIES)))
             }
             Self::NotOneOf { near, .. } => near.map(|near| format!("did you mean `{near}`?")),
             Self::TwoBases => Some("keep `image` to start from a container image, `from` to inherit from a template".into()),
+            Self::Image { text, .. } if text.chars().any(|letter| letter.is_ascii_uppercase()) => {
+                Some(format!("names of images are in lower case: `{}`", text.to_ascii_lowercase()))
+            }
             Self::Image { .. } => Some("an image is written as for docker: `debian:bookworm-slim`, `host/ns/image:tag`".into()),
             Self::Reference(error) => error.hints().into_iter().next(),
             Self::Index(problem) => problem.hint(),

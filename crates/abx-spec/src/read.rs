@@ -5,6 +5,7 @@ mod build;
 mod document;
 mod egress;
 mod full;
+mod hints;
 mod index;
 pub(crate) mod keys;
 mod older;

@@ -2,6 +2,7 @@
 
 mod load;
 mod node;
+mod slips;
 
 pub(crate) use load::{load, load_up_to};
 pub(crate) use node::{Entry, Meaning, Node, Scalar, Span, Value};

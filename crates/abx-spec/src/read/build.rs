@@ -113,6 +113,12 @@ pub(super) fn env(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(String, 
     };
     let mut env = Vec::new();
     for entry in entries {
+        if entry.key == "<<" {
+            let instead = Some("every variable itself: YAML 1.2 has no merge keys");
+            let (key, section, near, home) = (entry.key.clone(), "env", None, None);
+            reader.fault(Problem::UnknownKey { key, section, near, home, instead }, entry.key_span);
+            continue;
+        }
         if !is_env_name(&entry.key) {
             reader.fault(Problem::EnvName { name: entry.key.clone() }, entry.key_span);
             continue;
@@ -120,6 +126,9 @@ pub(super) fn env(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(String, 
         match &entry.node.value {
             Value::Scalar(_) if entry.node.is_null() => {
                 reader.fault(Problem::EnvNull { name: entry.key.clone() }, entry.key_span);
+            }
+            Value::Scalar(scalar) if scalar.text.contains('\0') => {
+                reader.fault(Problem::Nul { key: format!("env.{}", entry.key) }, entry.node.span);
             }
             // As written: 0x10, 1.10 and yes are text for a program.
             Value::Scalar(scalar) => {
@@ -155,8 +164,14 @@ fn copy(reader: &mut Reader<'_>, node: &Node, names: &'static [&'static str]) ->
     if !matches!(node.value, Value::Map(_)) {
         return None;
     }
+    // Who calls them otherwise is told so, and no more.
+    let others: Vec<&str> = if let Value::Map(entries) = &node.value {
+        entries.iter().filter_map(|entry| keys::instead_in(section, &entry.key)).collect()
+    } else {
+        Vec::new()
+    };
     let mut wanted = |key: &'static str| {
-        if fields.get(key).is_none() {
+        if fields.get(key).is_none() && !others.contains(&key) {
             reader.fault(Problem::Missing { key }, node.span);
         }
         fields.get(key).and_then(|node| reader.text(node, key).map(|text| (text.value, node.span)))

@@ -18,7 +18,11 @@ pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Spec {
     let metadata = match top.get("metadata") {
         Some(node) => metadata(reader, node),
         None => {
-            reader.fault(Problem::Missing { key: "metadata.name" }, top.span);
+            let empty = top.entry("metadata").map(|entry| entry.key_span);
+            // One that is misspelt is told by its name.
+            if empty.is_some() || !top.has_near("metadata", keys::TOP) {
+                reader.fault(Problem::Missing { key: "metadata.name" }, empty.unwrap_or(top.span));
+            }
             Metadata::default()
         }
     };
@@ -79,7 +83,9 @@ pub(super) fn describe(reader: &mut Reader<'_>, fields: &Fields<'_>, section: &'
 fn name(reader: &mut Reader<'_>, fields: &Fields<'_>, section: &'static str) -> String {
     let key = if section.is_empty() { "name" } else { "metadata.name" };
     let Some(node) = fields.get("name") else {
-        reader.fault(Problem::Missing { key }, fields.span);
+        if fields.is_map {
+            reader.fault(Problem::Missing { key }, fields.span);
+        }
         return String::new();
     };
     let Some(name) = reader.text(node, key) else { return String::new() };

@@ -101,6 +101,19 @@ pub(super) fn home(key: &str, is_shorthand: bool) -> Option<&'static str> {
     SECTIONS.iter().find(|(_, keys)| keys.contains(&key)).map(|(section, _)| *section)
 }
 
+/// What a part of a copy is called here, whatever it is elsewhere.
+pub(super) fn instead_in(section: &str, key: &str) -> Option<&'static str> {
+    let is_source = matches!(key, "source" | "src" | "from" | "local");
+    let is_target = matches!(key, "target" | "dest" | "dst" | "destination" | "to" | "remote");
+    match section {
+        "copy" if is_source && key != "src" => Some("src"),
+        "copy" if is_target && key != "dest" => Some("dest"),
+        "files" if is_source && key != "source" => Some("source"),
+        "files" if is_target && key != "target" => Some("target"),
+        _ => None,
+    }
+}
+
 /// What is written instead of a key that other formats, older ones too, have.
 pub(super) fn instead(key: &str, is_shorthand: bool) -> Option<&'static str> {
     match (key, is_shorthand) {

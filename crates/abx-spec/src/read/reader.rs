@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, snippet};
 use crate::limits::Bounds;
 use crate::near::nearest;
 use crate::problem::Problem;
-use crate::read::{keys, older};
+use crate::read::{hints, keys, older};
 use crate::spec::{At, Place};
 use crate::yaml::{Entry, Node, Span, Value};
 
@@ -67,7 +67,7 @@ impl<'t> Reader<'t> {
         let entries = match &node.value {
             Value::Map(entries) => entries.as_slice(),
             _ => {
-                self.wrong_type(node, section, "a map of keys", map_hint(section, node));
+                self.wrong_type(node, section, "a map of keys", hints::map(section, node));
                 &[]
             }
         };
@@ -76,7 +76,7 @@ impl<'t> Reader<'t> {
                 self.unknown_key(entry, section, known);
             }
         }
-        Fields { entries, span: node.span }
+        Fields { entries, span: node.span, is_map: matches!(node.value, Value::Map(_)) }
     }
 
     /// The fields of a section in a file that is no template.
@@ -94,7 +94,7 @@ impl<'t> Reader<'t> {
             }
         };
         self.strangers(entries, section, known);
-        Fields { entries, span: node.span }
+        Fields { entries, span: node.span, is_map: matches!(node.value, Value::Map(_)) }
     }
 
     /// Says which keys are not `known` in a file that is no template, and whether there are any.
@@ -127,7 +127,10 @@ impl<'t> Reader<'t> {
         {
             return self.warn(Problem::OlderKey { key, now }, entry.key_span);
         }
-        let instead = keys::instead(&key, self.is_shorthand);
+        let instead = match key.as_str() {
+            "<<" => Some("every key itself: YAML 1.2 has no merge keys"),
+            key => keys::instead_in(section, key).or_else(|| keys::instead(key, self.is_shorthand)),
+        };
         let home = keys::home(&key, self.is_shorthand).filter(|_| instead.is_none());
         // A key that is right elsewhere is misplaced rather than misspelt.
         let known = known.iter().copied().filter(|_| home.is_none() && instead.is_none());
@@ -141,35 +144,24 @@ impl<'t> Reader<'t> {
     }
 }
 
-fn map_hint(section: &str, node: &Node) -> Option<String> {
-    match (section, &node.value) {
-        ("base", Value::Scalar(scalar)) => {
-            let key = if scalar.text.contains(':') { "image" } else { "from" };
-            Some(format!("write `base: {{{key}: \"{}\"}}`", scalar.text))
-        }
-        ("healthcheck", Value::Scalar(scalar)) => {
-            Some(format!("write `healthcheck: {{command: {:?}}}`", scalar.text))
-        }
-        ("sandbox.readiness_probe", Value::Scalar(scalar)) => Some(match scalar.text.parse::<u16>() {
-            Ok(port) => format!("write `readiness_probe: {{type: tcp, port: {port}}}`"),
-            Err(_) => format!("write `readiness_probe: {{type: exec, command: {:?}}}`", scalar.text),
-        }),
-        ("copy", _) => Some("write `{src: …, dest: …}`".into()),
-        ("files", _) => Some("write `{source: …, target: …}`".into()),
-        _ => None,
-    }
-}
-
 /// The fields of one map.
 pub(crate) struct Fields<'n> {
     entries: &'n [Entry],
     pub(crate) span: Span,
+    /// Whether there is a map at all.
+    pub(super) is_map: bool,
 }
 
 impl<'n> Fields<'n> {
     /// The value of a key; a `null` counts as absent.
     pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
         self.entry(key).map(|entry| &entry.node).filter(|node| !node.is_null())
+    }
+
+    /// Whether a key that is none of `known` looks like a slip of `key`.
+    pub(super) fn has_near(&self, key: &str, known: &[&str]) -> bool {
+        let strangers = self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str()));
+        strangers.map(|entry| nearest(&entry.key, known.iter().copied())).any(|near| near == Some(key))
     }
 
     /// Whether the key is there and `null`.

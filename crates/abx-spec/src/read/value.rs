@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::hints;
 use super::reader::{Fields, Reader};
 use crate::limits::PROBE_SECONDS;
 use crate::near::nearest;
@@ -16,7 +17,7 @@ impl Reader<'_> {
         match &node.value {
             Value::Scalar(scalar) => Some(scalar),
             _ => {
-                self.wrong_type(node, key, wanted, text_hint(node, key));
+                self.wrong_type(node, key, wanted, hints::text(node, key));
                 None
             }
         }
@@ -32,6 +33,10 @@ impl Reader<'_> {
         }
         if text.trim().is_empty() {
             self.fault(Problem::Blank { key: key.to_owned() }, node.span);
+            return None;
+        }
+        if text.contains('\0') {
+            self.fault(Problem::Nul { key: key.to_owned() }, node.span);
             return None;
         }
         Some(self.at(text, node.span))
@@ -124,8 +129,8 @@ impl Reader<'_> {
     }
 
     fn no_amount<T>(&mut self, node: &Node, key: &str, wanted: &'static str, scalar: &Scalar) -> Option<T> {
-        let text = scalar.text.clone();
-        self.fault(Problem::NotAmount { key: key.to_owned(), wanted, text }, node.span);
+        let (text, hint) = (scalar.text.clone(), hints::number(key, scalar));
+        self.fault(Problem::NotAmount { key: key.to_owned(), wanted, text, hint }, node.span);
         None
     }
 
@@ -139,14 +144,8 @@ impl Reader<'_> {
         let Some(node) = fields.get(key) else { return &[] };
         match &node.value {
             Value::List(items) => items,
-            value => {
-                let hint = match value {
-                    Value::Scalar(scalar) if scalar.plain && scalar.text.starts_with('-') => {
-                        Some("put a space behind the dash".to_owned())
-                    }
-                    Value::Scalar(scalar) => Some(format!("write `{key}: [{}]`", quoted(scalar))),
-                    _ => None,
-                };
+            _ => {
+                let hint = hints::list(key, node);
                 self.wrong_type(node, &join(section, key), "a list", hint);
                 &[]
             }
@@ -184,21 +183,4 @@ impl Reader<'_> {
 /// `resources` and `cpu` make `resources.cpu`.
 pub(crate) fn join(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
-}
-
-fn quoted(scalar: &Scalar) -> String {
-    if scalar.meaning() == Meaning::Text { format!("{:?}", scalar.text) } else { scalar.text.clone() }
-}
-
-/// A command with `: ` in it is a map to YAML; a list of words is no command line.
-fn text_hint(node: &Node, key: &str) -> Option<String> {
-    match &node.value {
-        Value::List(_) if key.ends_with("command") => {
-            Some("write the whole command as one string".to_owned())
-        }
-        Value::Map(entries) if entries.len() == 1 => {
-            Some(format!("quote the whole text: YAML takes `{}: ` for a key", entries[0].key))
-        }
-        _ => None,
-    }
 }

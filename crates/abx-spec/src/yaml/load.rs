@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use granit_parser::{
-    ErrorKind, Event, Marker, Options, Parser, ScalarStyle, ScanError, Span as Range, StrInput,
-    StructureStyle,
+    Event, Marker, Options, Parser, ScalarStyle, ScanError, Span as Range, StrInput, StructureStyle,
 };
 
 use super::node::{Entry, Node, Scalar, Span, Value};
+use super::slips;
 use crate::limits::{DEPTH, NODES};
 use crate::problem::Problem;
 
@@ -86,8 +86,9 @@ impl<'t> Loader<'t> {
 
     fn syntax(&self, error: &ScanError) -> Fatal {
         let detail = error.info();
-        let hint = syntax_hint(error.kind());
-        Box::new((Problem::Syntax { detail, hint }, self.at(error.marker(), 1)))
+        let span = self.at(error.marker(), 1);
+        let hint = slips::hint(error.kind(), &self.lines, span.line, span.column);
+        Box::new((Problem::Syntax { detail, hint }, span))
     }
 
     /// The node `event` begins, with all its children.
@@ -206,31 +207,5 @@ impl<'t> Loader<'t> {
 fn close(span: &mut Span, style: StructureStyle, end: &Range) {
     if style == StructureStyle::Flow && end.end.line() == span.line {
         span.length = (end.end.col() + 1).saturating_sub(span.column).max(1);
-    }
-}
-
-/// What people mostly did where the parser gives up.
-fn syntax_hint(kind: &ErrorKind) -> Option<&'static str> {
-    match kind {
-        ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation | ErrorKind::TabInIndentation => {
-            Some("indent with spaces")
-        }
-        ErrorKind::ExpectedBlockMappingKey
-        | ErrorKind::ExpectedBlockSequenceEntry
-        | ErrorKind::InvalidIndentation
-        | ErrorKind::BlockSequenceEntryNotAllowed => Some("keys of one section stand in one column"),
-        ErrorKind::MappingValueNotAllowed
-        | ErrorKind::ExpectedFlowMappingSeparator
-        | ErrorKind::ExpectedFlowSequenceSeparator => {
-            Some("quote a text that holds `: ` or a comma, and close brackets that are open")
-        }
-        ErrorKind::UnknownAnchor | ErrorKind::MissingAnchorOrAliasName => {
-            Some("quote a text that begins with `*` or `&`")
-        }
-        ErrorKind::UnexpectedCharacter { .. } => Some("quote a text that begins with `@` or a backtick"),
-        ErrorKind::UnclosedQuotedScalar => Some("the quote that opens here is never closed"),
-        ErrorKind::UnclosedFlowCollection { .. } => Some("the bracket that opens here is never closed"),
-        ErrorKind::UnknownQuotedScalarEscape => Some("in single quotes a backslash is only a backslash"),
-        _ => None,
     }
 }
