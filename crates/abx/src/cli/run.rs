@@ -23,7 +23,7 @@ pub(crate) struct RunArgs {
 
     /// An argument of it, in JSON (repeatable)
     #[arg(long = "arg-json", value_name = "K=JSON")]
-    pub(crate) json: Vec<KeyJson>,
+    pub(crate) values: Vec<KeyJson>,
 
     /// Give up after so many seconds; 0 for never
     #[arg(long, value_name = "S", default_value_t = 0)]

@@ -13,7 +13,7 @@ pub(super) async fn run(edge: &Edge, args: RunArgs) -> Result<u8, Failure> {
     let sandbox = super::awake(edge, &args.id).await?;
     let words = Words {
         text: args.words.into_iter().map(|word| (word.key, word.value)).collect(),
-        json: args.json.into_iter().map(|word| (word.key, word.value)).collect(),
+        json: args.values.into_iter().map(|word| (word.key, word.value)).collect(),
     };
     let called = sandbox.run_with_words(&args.name, &words, Duration::from_secs(args.timeout)).await;
     let value = called.map_err(advise)?;
