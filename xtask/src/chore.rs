@@ -1,7 +1,7 @@
 //! The list of chores.
 
 use crate::failure::Failure;
-use crate::{bench, ci, full, fuzz, kill_rounds, test, tidy, tool};
+use crate::{bench, ci, dockerfile_diff, full, fuzz, kill_rounds, test, tidy, tool};
 
 const USAGE: &str = "\
 Usage: cargo xtask CHORE
@@ -11,6 +11,7 @@ Usage: cargo xtask CHORE
   tidy                     the rules of the project that a program can check
   bench [ROW…] [OPTIONS]   ours beside the programs that are installed; --help lists rows and options
   fuzz [TARGET…] [OPTIONS] any bytes for the readers of foreign text; --help lists targets and options
+  dockerfile-diff [CASE…] [--record]  Dockerfiles built by us and by docker's BuildKit, and compared
   kill-rounds N [SEED]     kill our processes at random, N times, and look for what is left behind
   full                     everything slow; writes benches/results/full.md
 ";
@@ -26,6 +27,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         ("tidy", []) => tidy::run(),
         ("bench", rest) => bench::run(rest),
         ("fuzz", rest) => fuzz::run(rest),
+        ("dockerfile-diff", rest) => dockerfile_diff::run(rest),
         ("kill-rounds", rest) => kill_rounds::run(rest),
         ("full", []) => full::run(),
         (bench::LAB, rest) => bench::inside_lab(rest),

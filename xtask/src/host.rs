@@ -71,6 +71,13 @@ pub(crate) fn needs() -> Vec<Need> {
             packages: &["docker-registry", "skopeo"],
         },
         Need {
+            name: "bzip2, xz and zstd",
+            is_met: ["bzip2", "xz", "zstd"].iter().all(|name| tool::find(name).is_some()),
+            tests: "Dockerfiles that unpack archives",
+            remedy: "apt-get install --no-install-recommends bzip2 xz-utils zstd",
+            packages: &["bzip2", "xz-utils", "zstd"],
+        },
+        Need {
             name: "a Debian archive",
             is_met: has_default_route(),
             tests: "the real bootstrap of a base image, and the sandboxes made from it",

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::failure::Failure;
-use crate::{host, tool, workspace};
+use crate::{apt, host, tool, workspace};
 
 /// Runs all tests of the workspace; `arguments` go to `cargo test`. What the host lacks is listed first: the tests
 /// that need it print why and skip.
@@ -23,25 +23,5 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
 /// Installs the Debian packages that tests need, where that can be done. That it cannot is told as what is lacking.
 fn install() {
     let missing = host::needs().into_iter().filter(|need| !need.is_met).flat_map(|need| need.packages);
-    let missing: Vec<&str> = missing.copied().collect();
-    if missing.is_empty() || !host::is_root() || tool::find("apt-get").is_none() {
-        return;
-    }
-    tool::say(&format!("installing {}", missing.join(" ")));
-    let apt = |arguments: &[&str]| {
-        let mut command = Command::new("apt-get");
-        // The tests start their own servers: an installed one is not to run beside them.
-        command.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").args([
-            "-qq",
-            "-o",
-            "DPkg::Lock::Timeout=400",
-        ]);
-        tool::run(command.args(arguments))
-    };
-    let install: Vec<&str> =
-        ["install", "--yes", "--no-install-recommends"].into_iter().chain(missing).collect();
-    if apt(&install).is_err() {
-        // A host that has never looked knows no packages.
-        let _ = apt(&["update"]).and_then(|()| apt(&install));
-    }
+    apt::install(&missing.copied().collect::<Vec<_>>());
 }

@@ -33,7 +33,6 @@ use contest::Outcome;
 use options::Options;
 use ours::Ours;
 use row::{Reach, Row};
-use sweeper::Scratch;
 
 /// The hidden chore that runs inside a lab.
 pub(crate) const LAB: &str = "__lab";
@@ -41,7 +40,8 @@ pub(crate) const LAB: &str = "__lab";
 pub(crate) const SWEEPER: &str = "__sweep";
 
 pub(crate) use lab::inside as inside_lab;
-pub(crate) use sweeper::run as sweep;
+pub(crate) use peers::CGROUP;
+pub(crate) use sweeper::{Scratch, run as sweep};
 
 /// Measures what `arguments` ask for and prints the tables.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
