@@ -7,6 +7,7 @@
 //! - [`files`]: looking at files, uploads, downloads, whole directories,
 //! - [`tunnel`], [`request`]: connections to the ports inside, HTTP to the servers there,
 //! - [`commands`]: who answers for named commands,
+//! - [`code`]: running code,
 //! - [`error`]: what can go wrong,
 //! - `transport`: one connection per call.
 //!
@@ -22,6 +23,7 @@
 //! [`Exit::shell_status`] is the code or 128 and the signal.
 
 pub mod client;
+pub mod code;
 pub mod commands;
 pub mod error;
 pub mod files;
@@ -33,11 +35,13 @@ pub mod tunnel;
 
 pub use abx_protocol::filesystem::{EntryInfo, FileType};
 pub use abx_protocol::private::{
-    Activity, ArchiveReport, CommandService, ExecRequest, ExecResponse, Info, ListeningPort, Owner, Startup, StartupState,
+    Activity, ArchiveReport, CommandService, ExecRequest, ExecResponse, Info, ListeningPort, Owner, Startup,
+    StartupState,
 };
 pub use abx_protocol::process::PtySize;
 pub use abx_protocol::signal::Exit;
 pub use client::Client;
+pub use code::CodeEvents;
 pub use error::ClientError;
 pub use files::Download;
 pub use process::{ProcessControl, ProcessEvent, ProcessInput, ProcessRequest, ProcessStream};

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use abx_core::{Code, Fault};
+use agent_sandbox::sandbox::Refusal;
 
 /// A failure that no operation reports.
 #[derive(Debug, thiserror::Error)]
@@ -16,10 +17,16 @@ pub(crate) enum EdgeError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
+    #[error("the code raised {name}: {value}")]
+    Raised { name: String, value: String },
+    #[error("the code was not done after {seconds} s and was stopped")]
+    CodeTimeout { seconds: u64 },
     #[error("the sandbox's memory limit of {limit} MB was hit and the kernel killed a process of it")]
     MemoryLimit { limit: u64 },
     #[error("the sandbox's limit of {limit} processes was hit and the kernel refused to start another")]
     ProcessLimit { limit: u64 },
+    #[error("the sandbox was kept from {}", refusal.what())]
+    Egress { refusal: Refusal, count: u64 },
     #[error("the command was not done after {seconds} s and was killed with all it had started")]
     CommandTimeout { seconds: u64 },
 }
@@ -28,8 +35,9 @@ impl Fault for EdgeError {
     fn code(&self) -> Code {
         match self {
             Self::Runtime(_) | Self::Signals(_) => Code::Execution,
-            Self::MemoryLimit { .. } | Self::ProcessLimit { .. } => Code::Limit,
-            Self::CommandTimeout { .. } => Code::ExecTimeout,
+            Self::MemoryLimit { .. } | Self::ProcessLimit { .. } | Self::Egress { .. } => Code::Limit,
+            Self::CommandTimeout { .. } | Self::CodeTimeout { .. } => Code::ExecTimeout,
+            Self::Raised { .. } => Code::CodeFailed,
             Self::Read { source, .. } | Self::Write { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => Code::FileNotFound,
                 io::ErrorKind::PermissionDenied => Code::FilePermission,
@@ -42,6 +50,15 @@ impl Fault for EdgeError {
         match self {
             Self::MemoryLimit { limit } => {
                 vec![format!("create the sandbox with more, such as `--memory {}`", limit.saturating_mul(2))]
+            }
+            Self::Egress { refusal, count } => {
+                let target = refusal.name.as_deref().unwrap_or(&refusal.target);
+                let more = if *count > 1 {
+                    format!("; `abx logs` shows all {count} refusals")
+                } else {
+                    String::new()
+                };
+                vec![format!("if it is meant to get there, create it with `--allow-out {target}`{more}")]
             }
             _ => Vec::new(),
         }
