@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
 use abx_core::{Code, Fault, Snippet};
 use abx_reference::{Github, ReferenceError, Registry};
@@ -62,8 +63,8 @@ pub enum SourceError {
     /// All that is wrong with a package, its Dockerfile among it.
     #[error(transparent)]
     Faults(#[from] Faults),
-    #[error("`{file}` is no UTF-8 text")]
-    NotText { file: String },
+    #[error("`{file}` is no UTF-8 text, from line {line} on")]
+    NotText { file: String, line: usize },
     #[error("where `{display}` lies is unknown without a home directory")]
     NoHome { display: String },
     /// It is on GitHub, and nobody has fetched it: see [`fetch`](crate::fetch).
@@ -152,6 +153,13 @@ impl SourceError {
     pub(crate) fn io(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, verb, source }
+    }
+
+    /// Of the bytes of a file that were read as text.
+    pub(crate) fn not_text(file: &str, error: &FromUtf8Error) -> Self {
+        let sound = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+        let line = 1 + sound.iter().filter(|byte| **byte == b'\n').count();
+        Self::NotText { file: file.to_owned(), line }
     }
 
     /// What has to be fetched before this goes on.
@@ -280,8 +288,8 @@ impl Fault for SourceError {
             Self::Faults(faults) => faults.hints(),
             Self::Lock(error) => error.hints(),
             Self::Ancestor { error, .. } => error.hints(),
-            Self::NotText { .. }
-            | Self::NoHome { .. }
+            Self::NotText { .. } => vec!["save it in the encoding UTF-8".to_owned()],
+            Self::NoHome { .. }
             | Self::NotFetched { .. }
             | Self::NotUnpacked { .. }
             | Self::DirectoryFromBuiltin { .. }

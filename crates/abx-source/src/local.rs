@@ -109,7 +109,7 @@ fn named(root: &Path, file: &str, display: &str) -> Result<Named, SourceError> {
     let path = root.join(file);
     let file = format!("{}/{file}", display.trim_end_matches('/'));
     let bytes = read_capped(&path).map_err(SourceError::io("read", &path))?;
-    let text = String::from_utf8(bytes).map_err(|_| SourceError::NotText { file: file.clone() })?;
+    let text = String::from_utf8(bytes).map_err(|error| SourceError::not_text(&file, &error))?;
     Ok(Named { file, text, is_alone: false })
 }
 

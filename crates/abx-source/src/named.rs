@@ -160,6 +160,6 @@ fn embedded(builtin: &'static Builtin) -> Result<Package, SourceError> {
     let no_template = || SourceError::NoTemplate { display: builtin.name.to_owned(), like: None };
     let file = builtin.file("template.yaml").ok_or_else(no_template)?;
     let text = std::str::from_utf8(file.content)
-        .map_err(|_| SourceError::NotText { file: format!("{} of {}", file.path, builtin.name) })?;
+        .map_err(|_| SourceError::NotText { file: format!("{} of {}", file.path, builtin.name), line: 1 })?;
     Ok(Package::parse(builtin.name, text, PackageRoot::Embedded(builtin))?)
 }

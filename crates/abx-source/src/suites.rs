@@ -54,7 +54,7 @@ fn display(package: &Package, path: &str) -> String {
 /// Paths and texts.
 fn texts(package: &Package) -> Result<Vec<(String, String)>, SourceError> {
     let text = |path: &str, bytes: Vec<u8>| {
-        String::from_utf8(bytes).map_err(|_| SourceError::NotText { file: display(package, path) })
+        String::from_utf8(bytes).map_err(|error| SourceError::not_text(&display(package, path), &error))
     };
     match &package.root {
         PackageRoot::Stored { .. } => Ok(Vec::new()),

@@ -150,7 +150,7 @@ fn a_child_over_its_parents() {
     assert!(effective.public);
     assert_eq!((effective.user.as_str(), effective.workdir.as_str()), ("root", "/work"));
     assert_eq!(effective.capabilities, ["shell"], "what a parent refused is not regained");
-    assert_eq!(effective.capabilities_place.map(|place| place.line), Some(6));
+    assert_eq!(effective.capabilities_place.map(|place| place.line), Some(7));
     assert_eq!(effective.agent.triggers, ["t", "u"]);
     assert_eq!(effective.agent.instructions.as_deref(), Some("new"));
     assert!(effective.healthcheck.is_some());

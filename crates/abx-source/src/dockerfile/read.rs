@@ -88,7 +88,7 @@ fn text(root: &Path, name: &str, display: &str) -> Result<String, SourceError> {
     let mut bytes = Vec::new();
     let read = File::open(&path).and_then(|file| file.take(FILE_BYTES as u64 + 4).read_to_end(&mut bytes));
     read.map_err(SourceError::io("read", &path))?;
-    String::from_utf8(bytes).map_err(|_| SourceError::NotText { file: format!("{display}/{name}") })
+    String::from_utf8(bytes).map_err(|error| SourceError::not_text(&format!("{display}/{name}"), &error))
 }
 
 type Ignored = Result<Option<(Ignore, String)>, abx_dockerfile::Invalid>;
