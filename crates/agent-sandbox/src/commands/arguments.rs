@@ -32,7 +32,6 @@ pub(super) fn typed(command: &NamedCommand, words: &Words) -> Result<Map<String,
     let mut values = Map::new();
     for (name, word) in &words.text {
         let Some(argument) = command.argument(name) else {
-            // It may take what it does not declare.
             values.insert(name.clone(), Value::from(word.clone()));
             continue;
         };
@@ -52,10 +51,16 @@ pub(super) fn typed(command: &NamedCommand, words: &Words) -> Result<Map<String,
             return Err(refused(format!("`{name}` is given twice")));
         }
     }
-    match command.arguments.iter().find(|argument| argument.required && !values.contains_key(&argument.name))
-    {
-        Some(missing) => Err(refused(format!("`{}` is missing", missing.name))),
-        None => Ok(values),
+    let unknown = values.keys().find(|name| command.argument(name).is_none());
+    let missing =
+        command.arguments.iter().find(|argument| argument.required && !values.contains_key(&argument.name));
+    match (missing, unknown) {
+        (Some(missing), Some(unknown)) => {
+            Err(refused(format!("`{}` is missing, and `{unknown}` is none of them", missing.name)))
+        }
+        (Some(missing), None) => Err(refused(format!("`{}` is missing", missing.name))),
+        // It may take what it does not declare.
+        (None, _) => Ok(values),
     }
 }
 
@@ -139,6 +144,9 @@ mod tests {
         .expect("a command");
         let error = typed(&command, &Words::default()).expect_err("missing");
         assert_eq!(error.to_string(), "`c` does not take these arguments: `n` is missing");
+        let text = vec![("m".to_owned(), "1".to_owned())];
+        let error = typed(&command, &Words { text, ..Words::default() }).expect_err("another");
+        assert!(error.to_string().ends_with("`n` is missing, and `m` is none of them"), "{error}");
         let json = vec![("n".to_owned(), json!(1))];
         assert!(typed(&command, &Words { json, ..Words::default() }).is_ok());
     }

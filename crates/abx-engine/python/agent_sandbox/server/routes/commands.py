@@ -1,5 +1,6 @@
 """/commands and /commands/{name}."""
 
+import os
 import traceback
 
 from ..calls import Call, GivenUp
@@ -38,6 +39,14 @@ def run(request):
     except GivenUp:
         raise BrokenPipeError()
     except BaseException as error:  # noqa: BLE001 - SystemExit of a command must not end the server
-        traceback.print_exception(type(error), error, error.__traceback__)
+        traceback.print_exception(type(error), error, _of_the_command(error.__traceback__))
         raise Refusal(500, str(error), type(error).__name__)
     return {"result": value}
+
+
+def _of_the_command(frames):
+    """The way through this package is no news to who reads the log."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    while frames and frames.tb_next and frames.tb_frame.f_code.co_filename.startswith(own):
+        frames = frames.tb_next
+    return frames
