@@ -40,7 +40,7 @@ pub mod settings;
 pub mod snapshot;
 mod start;
 
-pub use abx_isolate::{Refusal, RefusalReport};
+pub use abx_isolate::{NO_POLICY_ALLOWS, Refusal, RefusalReport};
 pub use error::EngineError;
 pub use id::SandboxId;
 pub use record::{Cause, EndReason, Ended, Health, PortMapping, Record, State};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use abx_protocol::private::{ListeningPort, Owner, Ports};
@@ -17,8 +18,11 @@ pub(crate) fn ports() -> Response<Body> {
     json(StatusCode::OK, &Ports { ports: listening(Path::new("/proc")) })
 }
 
-/// The TCP sockets that listen, in order of port and address. Those that no process inside holds are the host's own
-/// (names, relayed ports) and are left out.
+/// The number of users of the host, whose ids mean nothing here.
+const NOBODY_HERE: u32 = 65_534;
+
+/// The TCP sockets that listen, in order of port and address. What the host itself listens on inside (names, relayed
+/// ports) is left out.
 fn listening(proc: &Path) -> Vec<ListeningPort> {
     let mut sockets = Vec::new();
     for table in ["net/tcp", "net/tcp6"] {
@@ -28,9 +32,12 @@ fn listening(proc: &Path) -> Vec<ListeningPort> {
     let owners = owners(proc);
     let mut ports: Vec<ListeningPort> = sockets
         .into_iter()
-        .filter_map(|(address, inode)| {
-            let owner = owners.get(&inode)?.clone();
-            Some(ListeningPort { port: address.port(), address: address.ip().to_string(), process: owner })
+        .map(|Socket { address, user, inode }| (address, user, owners.get(&inode).cloned()))
+        .filter(|(_, user, owner)| owner.is_some() || *user != NOBODY_HERE)
+        .map(|(address, _, process)| ListeningPort {
+            port: address.port(),
+            address: address.ip().to_string(),
+            process,
         })
         .collect();
     ports.sort_by(|a, b| (a.port, &a.address).cmp(&(b.port, &b.address)));
@@ -39,16 +46,24 @@ fn listening(proc: &Path) -> Vec<ListeningPort> {
     ports
 }
 
+/// A socket that listens.
+#[derive(Debug, PartialEq, Eq)]
+struct Socket {
+    address: SocketAddr,
+    user: u32,
+    inode: u64,
+}
+
 /// Reads a line of /proc/net/tcp (proc(5)): `sl local_address rem_address st tx:rx tr:tm retrnsmt uid timeout inode …`,
 /// state 0A is LISTEN.
-fn listener(line: &str) -> Option<(SocketAddr, u64)> {
+fn listener(line: &str) -> Option<Socket> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     if fields.get(3) != Some(&"0A") {
         return None;
     }
     let (address, port) = fields.get(1)?.split_once(':')?;
     let address = SocketAddr::new(self::address(address)?, u16::from_str_radix(port, 16).ok()?);
-    Some((address, fields.get(9)?.parse().ok()?))
+    Some(Socket { address, user: fields.get(7)?.parse().ok()?, inode: fields.get(9)?.parse().ok()? })
 }
 
 /// Words of four bytes, each as a number of this machine.
@@ -86,12 +101,40 @@ fn owners(proc: &Path) -> HashMap<u64, Owner> {
     owners
 }
 
-fn sockets_of(directory: &Path) -> impl Iterator<Item = u64> {
+fn sockets_of(directory: &Path) -> Vec<u64> {
+    let _sight = Sight::of(directory);
     let descriptors = std::fs::read_dir(directory.join("fd")).into_iter().flatten().flatten();
-    descriptors.filter_map(|entry| {
+    let sockets = descriptors.filter_map(|entry| {
         let target = std::fs::read_link(entry.path()).ok()?;
         target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
-    })
+    });
+    sockets.collect()
+}
+
+/// The calling thread looks with a process's own rights, until dropped: root here has none over the processes of others.
+struct Sight;
+
+impl Sight {
+    fn of(directory: &Path) -> Option<Self> {
+        let owner = directory.metadata().ok()?;
+        set_file_ids(owner.uid(), owner.gid());
+        Some(Self)
+    }
+}
+
+impl Drop for Sight {
+    fn drop(&mut self) {
+        set_file_ids(rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    }
+}
+
+/// Of this thread alone.
+fn set_file_ids(uid: u32, gid: u32) {
+    // SAFETY: the calls touch no memory; where they are refused, less is seen.
+    unsafe {
+        libc::setfsgid(gid);
+        libc::setfsuid(uid);
+    }
 }
 
 fn describe(directory: &Path, pid: u32, uptime: f64) -> Owner {
@@ -130,14 +173,17 @@ mod tests {
             )
         };
         let read = |local: &str, state: &str| {
-            listener(&line(local, state)).map(|(address, inode)| (address.to_string(), inode))
+            listener(&line(local, state)).map(|socket| {
+                assert_eq!((socket.user, socket.inode), (1000, 4711));
+                socket.address.to_string()
+            })
         };
         let loopback = format!("{:08X}:22B8", u32::from_ne_bytes([127, 0, 0, 1]));
-        assert_eq!(read(&loopback, "0A"), Some(("127.0.0.1:8888".to_owned(), 4711)));
+        assert_eq!(read(&loopback, "0A"), Some("127.0.0.1:8888".to_owned()));
         assert_eq!(read(&loopback, "01"), None, "connected");
-        assert_eq!(read("00000000:0050", "0A"), Some(("0.0.0.0:80".to_owned(), 4711)));
+        assert_eq!(read("00000000:0050", "0A"), Some("0.0.0.0:80".to_owned()));
         let six = format!("{}{:08X}:0050", "0".repeat(24), u32::from_ne_bytes([0, 0, 0, 1]));
-        assert_eq!(read(&six, "0A"), Some(("[::1]:80".to_owned(), 4711)));
+        assert_eq!(read(&six, "0A"), Some("[::1]:80".to_owned()));
         assert_eq!(read("00:0050", "0A"), None);
         assert_eq!(listener(""), None);
     }
@@ -151,8 +197,9 @@ mod tests {
         let found = listening(Path::new("/proc"));
         let port = found.iter().find(|port| port.port == address.port()).expect("found");
         assert_eq!(port.address, address.ip().to_string());
-        assert_eq!(port.process.pid, std::process::id());
-        assert!(!port.process.name.is_empty() && !port.process.command.is_empty(), "{port:?}");
+        let process = port.process.as_ref().expect("a process");
+        assert_eq!(process.pid, std::process::id());
+        assert!(!process.name.is_empty() && !process.command.is_empty(), "{port:?}");
     }
 
     #[test]

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! In reading order: `launch` and `start` (both sides of the drawing begin there), `child`, `root` (the mounts),
-//! `userns`, `privileges` and `seccomp` (what is given up), `program` and `init`, `running`; then `cgroup`, `network` and `relay`,
-//! each a subject of its own; `step` runs one launch in a helper process for callers with threads; `slots` hands out ids
+//! `userns`, `privileges` and `seccomp` (what is given up), `program` and `init`, `running`; then `cgroup`, `network`, `relay` and
+//! `guard` (what of the outside may be reached), each a subject of its own; `step` runs one launch in a helper process for callers with threads; `slots` hands out ids
 //! and addresses; `doctor` tells what a host lacks and what was left on it.
 //!
 //! **Architecture Invariant:** the mount, pid, network, ipc and uts namespaces belong to the host's user namespace, not to
@@ -49,7 +49,7 @@ mod userns;
 pub use cgroup::{Cgroups, Stats};
 pub use doctor::{Check, Leftover, host_report, leftovers, remove, require_root};
 pub use error::{Feature, IsolateError, SystemError};
-pub use guard::{Refusal, RefusalReport};
+pub use guard::{NO_POLICY_ALLOWS, Refusal, RefusalReport};
 pub use launch::{
     Bind, Disk, Extras, Ids, Launch, Limits, Memory, Network, Process, Root, RuntimeFile, SecretFile, Upper,
 };

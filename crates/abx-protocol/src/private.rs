@@ -124,7 +124,8 @@ pub struct ListeningPort {
     pub port: u16,
     /// `0.0.0.0`, `127.0.0.1`, `::`, …
     pub address: String,
-    pub process: Owner,
+    /// `None` where it hides what it holds.
+    pub process: Option<Owner>,
 }
 
 /// A process that holds a socket.
@@ -204,7 +205,7 @@ mod tests {
         let info = Info { env: vec![("K".to_owned(), "V".to_owned())], ..Info::default() };
         let owner = Owner { pid: 7, name: "n".to_owned(), command: "n -x".to_owned(), age_seconds: 0.5 };
         let ports =
-            Ports { ports: vec![ListeningPort { port: 80, address: "::".to_owned(), process: owner }] };
+            Ports { ports: vec![ListeningPort { port: 80, address: "::".to_owned(), process: Some(owner) }] };
         let rows = [
             (serde_json::to_string(&service), r#"{"port":9000,"is_ours":true,"token":"t"}"#),
             (

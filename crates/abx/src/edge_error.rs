@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use abx_core::{Code, Fault};
-use agent_sandbox::sandbox::Refusal;
+use agent_sandbox::sandbox::{NO_POLICY_ALLOWS, Refusal};
 
 /// A failure that no operation reports.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub(crate) enum EdgeError {
     MemoryLimit { limit: u64 },
     #[error("the sandbox's limit of {limit} processes was hit and the kernel refused to start another")]
     ProcessLimit { limit: u64 },
-    #[error("the sandbox was kept from {}", refusal.what())]
+    #[error("{refusal}")]
     Egress { refusal: Refusal, count: u64 },
     #[error("the command was not done after {seconds} s and was killed with all it had started")]
     CommandTimeout { seconds: u64 },
@@ -53,12 +53,16 @@ impl Fault for EdgeError {
             }
             Self::Egress { refusal, count } => {
                 let target = refusal.name.as_deref().unwrap_or(&refusal.target);
-                let more = if *count > 1 {
-                    format!("; `abx logs` shows all {count} refusals")
-                } else {
-                    String::new()
-                };
-                vec![format!("if it is meant to get there, create it with `--allow-out {target}`{more}")]
+                let allow = format!(
+                    "if it is meant to get there, name it in `network.egress.allow` of the template, or create the \
+                     sandbox with `--allow-out {target}`"
+                );
+                let logs = format!("it was refused {count} times meanwhile; `abx logs` shows what");
+                let is_final = refusal.reason == NO_POLICY_ALLOWS;
+                [(!is_final, allow), (*count > 1, logs)]
+                    .into_iter()
+                    .filter_map(|(is_wanted, hint)| is_wanted.then_some(hint))
+                    .collect()
             }
             _ => Vec::new(),
         }

@@ -6,7 +6,7 @@ use abx_client::Client;
 use abx_core::Egress;
 use abx_core::{Code, Fault};
 pub use abx_engine::control::LimitHits;
-pub use abx_engine::{EndReason, Health, PortMapping, Refusal, RefusalReport};
+pub use abx_engine::{EndReason, Health, NO_POLICY_ALLOWS, PortMapping, Refusal, RefusalReport};
 use abx_engine::{PortRequest, Record};
 use serde::Serialize;
 

@@ -30,7 +30,7 @@ use message::Message;
 use refusals::{Listener, Listening, Refusals};
 
 use crate::relay::lock;
-pub use refusals::{Refusal, RefusalReport};
+pub use refusals::{NO_POLICY_ALLOWS, Refusal, RefusalReport};
 
 /// Enforces one sandbox's policy and remembers what was refused.
 #[derive(Debug)]

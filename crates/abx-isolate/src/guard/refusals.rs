@@ -17,6 +17,9 @@ pub(super) const GROUP: u16 = 1;
 /// Bytes of a packet that are logged: the headers.
 pub(super) const SNAPPED: u32 = 64;
 
+/// The reason of refusals that hold under every policy: metadata services, the host's side of sandboxes, each other.
+pub const NO_POLICY_ALLOWS: &str = "what no policy allows";
+
 /// Refusals that are remembered in full.
 const REMEMBERED: usize = 32;
 /// Addresses whose names are remembered.
@@ -177,12 +180,6 @@ impl Refusal {
             None => address.to_string(),
         };
         Self { protocol: protocol.to_owned(), target, name: None, reason }
-    }
-
-    /// What was wanted and what refused it: `tcp 192.0.2.1:80, by rule …`.
-    pub fn what(&self) -> String {
-        let name = self.name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-        format!("{} {}{name}, by {}", self.protocol, self.target, self.reason)
     }
 
     fn address(&self) -> Option<IpAddr> {

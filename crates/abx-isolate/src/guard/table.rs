@@ -21,7 +21,7 @@ use std::time::Duration;
 use abx_core::Egress;
 use abx_core::egress::{Place, Rule, Verdict};
 
-use super::refusals::{GROUP, SNAPPED};
+use super::refusals::{GROUP, NO_POLICY_ALLOWS, SNAPPED};
 use crate::network::SUBNET;
 use crate::network::netlink::{FLAG_ACK, Message};
 use crate::network::nft::METADATA;
@@ -53,7 +53,7 @@ const V6: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 /// Whatever table is there is replaced in one step.
 pub(super) fn transaction(policy: &Egress) -> Vec<Message> {
     let mut all = vec![begin(), table(NEW_TABLE), table(DELETE_TABLE), table(NEW_TABLE)];
-    refusing_chain(&mut all, FIXED, "what no policy allows");
+    refusing_chain(&mut all, FIXED, NO_POLICY_ALLOWS);
     refusing_chain(&mut all, DNS, "the rule that names are asked for at 127.0.0.11");
     refusing_chain(&mut all, DEFAULT, &policy.describe(None));
     for (number, own) in policy.rules.iter().enumerate() {

@@ -58,4 +58,5 @@ Examples:
   abx create --rm python-base -- python3 -V             run one command, keep nothing
   abx create --rm -it ./my-template -- bash             a terminal in a template of yours
   abx create --port 8080:80 --memory 4096 ./site        with a forwarded port and more memory
-  abx create --network none base -- make test           without any network";
+  abx create --network none base -- make test           without any network
+  abx create --allow-out example.com --allow-out '*.example.org:443' base   nothing else of the outside";

@@ -1,6 +1,8 @@
 use clap::{Args, ValueEnum};
 
-use super::values::{KeyValue, Megabytes, PortPair, parse_cpu};
+use abx_core::egress::Target;
+
+use super::values::{KeyValue, Megabytes, PortPair, parse_cpu, parse_target};
 
 /// What a caller wants otherwise than the template says.
 #[derive(Clone, Debug, Args)]
@@ -36,6 +38,14 @@ pub(crate) struct OverrideArgs {
     /// `none` cuts the sandbox off; `default` lets it reach out
     #[arg(long, value_enum, value_name = "none|default", hide_possible_values = true)]
     pub(crate) network: Option<NetworkArg>,
+
+    /// Let it reach this: a name, `*.name`, an address or a network, each with `:PORT` if need be (repeatable)
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    pub(crate) allow_out: Vec<Target>,
+
+    /// Keep it from reaching this, unless --allow-out names it; `*` is everything (repeatable)
+    #[arg(long, value_name = "TARGET", value_parser = parse_target)]
+    pub(crate) deny_out: Vec<Target>,
 }
 
 /// Reach of the sandbox's network.

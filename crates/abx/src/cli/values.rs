@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use abx_core::Fault;
+use abx_core::egress::{Target, TargetError};
 use agent_sandbox::template::{SecretPlace, SecretSource};
 use clap::ValueEnum;
 
@@ -169,6 +171,14 @@ pub(crate) fn parse_cpu(text: &str) -> Result<f64, String> {
         Ok(cores) if cores.is_finite() && cores > 0.0 => Ok(cores),
         _ => Err("write a number of cores above 0, such as 2 or 0.5".into()),
     }
+}
+
+/// What a rule for egress is about.
+pub(crate) fn parse_target(text: &str) -> Result<Target, String> {
+    text.parse().map_err(|error: TargetError| {
+        let hints: Vec<String> = error.hints();
+        std::iter::once(error.to_string()).chain(hints).collect::<Vec<_>>().join("; ")
+    })
 }
 
 /// How progress is shown.

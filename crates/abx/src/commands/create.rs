@@ -37,6 +37,13 @@ pub(super) async fn create(edge: &Edge, args: &CreateArgs) -> Result<u8, Failure
 }
 
 fn request(args: &CreateArgs) -> Result<CreateRequest, Failure> {
+    let rules = &args.overrides;
+    let has_rules = !rules.allow_out.is_empty() || !rules.deny_out.is_empty();
+    if has_rules && rules.network == Some(NetworkArg::None) {
+        return Err(Failure::usage(
+            "--allow-out and --deny-out mean nothing without a network; leave out --network none",
+        ));
+    }
     Ok(CreateRequest {
         name: args.name.clone(),
         fetch: FetchOptions { frozen: args.frozen, ..(&args.fetch).into() },
@@ -55,6 +62,8 @@ pub(super) fn overridden(reference: String, args: &OverrideArgs) -> CreateReques
         timeout: args.timeout,
         idle_timeout: args.idle_timeout,
         ports: args.port.iter().map(|port| PortRequest { host: port.host, guest: port.guest }).collect(),
+        allow_out: args.allow_out.clone(),
+        deny_out: args.deny_out.clone(),
         network: args.network.map(|network| network == NetworkArg::Default),
         ..CreateRequest::default()
     }

@@ -1,3 +1,4 @@
+use abx_core::Egress;
 use agent_sandbox::sandbox::{EndReason, Health, Info, LiveInfo, Status};
 
 use super::{Edge, list};
@@ -47,6 +48,7 @@ fn live_fields(live: &LiveInfo, field: &mut impl FnMut(&str, String)) {
     field("timeout", limit(live.timeout));
     field("idle timeout", limit(live.idle_timeout));
     field("network", if live.network { "default" } else { "none" }.to_owned());
+    field("egress", live.egress.as_ref().map(egress).unwrap_or_default());
     field("capabilities", live.capabilities.join(", "));
     field("health", health(live.health).to_owned());
 }
@@ -69,6 +71,17 @@ fn hit(info: &Info) -> Option<String> {
         EndReason::Unhealthy => format!("{limit} failed checks"),
         _ => format!("{limit}s"),
     })
+}
+
+/// The rules in their order, then what holds for the rest; of many the first.
+fn egress(egress: &Egress) -> String {
+    const SHOWN: usize = 6;
+    let mut parts: Vec<String> = egress.rules.iter().take(SHOWN).map(ToString::to_string).collect();
+    if egress.rules.len() > SHOWN {
+        parts.push(format!("{} more rules", egress.rules.len() - SHOWN));
+    }
+    parts.push(format!("else {}", egress.default));
+    parts.join(", ")
 }
 
 fn limit(seconds: u64) -> String {
