@@ -13,6 +13,7 @@ Usage: cargo xtask CHORE
   fuzz [TARGET…] [OPTIONS] any bytes for the readers of foreign text; --help lists targets and options
   dockerfile-diff [CASE…] [--record]  Dockerfiles built by us and by docker's BuildKit, and compared
   kill-rounds N [SEED]     kill our processes at random, N times, and look for what is left behind
+  soak [N]                 N creates and kills (1000 where absent), ten at a time; what is left behind is an error
   full                     everything slow; writes benches/results/full.md
 ";
 
@@ -29,6 +30,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         ("fuzz", rest) => fuzz::run(rest),
         ("dockerfile-diff", rest) => dockerfile_diff::run(rest),
         ("kill-rounds", rest) => kill_rounds::run(rest),
+        ("soak", []) => bench::run(&["soak".to_owned()]),
+        ("soak", [rounds]) => bench::run(&["soak", "--runs", rounds].map(str::to_owned)),
         ("full", []) => full::run(),
         (bench::LAB, rest) => bench::inside_lab(rest),
         (bench::SWEEPER, rest) => bench::sweep(rest),

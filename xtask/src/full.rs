@@ -12,10 +12,12 @@ const KILL_ROUNDS: &str = "300";
 const FUZZ_SECONDS: u32 = 60;
 const BENCH_RUNS: &str = "100";
 
-/// Kills at random for long, builds Dockerfiles beside BuildKit, gives any bytes to every reader, measures every row, and writes `benches/results/full.md`.
+/// Kills at random for long, creates and kills a thousand times, builds Dockerfiles beside BuildKit, gives any bytes to
+/// every reader, measures every row, and writes `benches/results/full.md`.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut text = format!("# {} on {}\n\n{}\n", "cargo xtask full", date()?, machine());
     let _ = writeln!(text, "## Killed at random\n\n```text\n{}```\n", killed()?);
+    let _ = writeln!(text, "## Created and killed\n\n{}", bench::tables(&["soak".to_owned()])?);
     let _ = writeln!(text, "## Dockerfiles beside BuildKit\n\n{}", dockerfile_diff::table()?);
     let _ = writeln!(text, "## Any bytes\n\n{}", fuzz::table(FUZZ_SECONDS)?);
     let _ = writeln!(

@@ -13,6 +13,8 @@ pub(crate) enum Unit {
     PerSecond,
     /// Less is better.
     Bytes,
+    /// More is better.
+    Count,
 }
 
 /// A question, and who is asked.

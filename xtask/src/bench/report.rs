@@ -46,7 +46,7 @@ fn cells(samples: &Samples, unit: Unit) -> String {
 fn better(unit: Unit) -> &'static str {
     match unit {
         Unit::Seconds | Unit::Bytes => "Less is better.",
-        Unit::PerSecond => "More is better.",
+        Unit::PerSecond | Unit::Count => "More is better.",
     }
 }
 
@@ -56,6 +56,7 @@ fn amount(value: f64, unit: Unit) -> String {
         Unit::Seconds => format!("{value:.2} s"),
         Unit::PerSecond => format!("{value:.1}/s"),
         Unit::Bytes => format!("{:.2} MB", value / 1e6),
+        Unit::Count => format!("{value:.0}"),
     }
 }
 
@@ -115,11 +116,14 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Seconds => "s",
         Unit::PerSecond => "1/s",
         Unit::Bytes => "B",
+        Unit::Count => "1",
     }
 }
 
 fn read_unit(name: &str) -> Option<Unit> {
-    [Unit::Seconds, Unit::PerSecond, Unit::Bytes].into_iter().find(|unit| unit_name(*unit) == name)
+    [Unit::Seconds, Unit::PerSecond, Unit::Bytes, Unit::Count]
+        .into_iter()
+        .find(|unit| unit_name(*unit) == name)
 }
 
 #[cfg(test)]

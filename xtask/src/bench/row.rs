@@ -8,11 +8,17 @@ pub(crate) enum Row {
     Exec,
     Burst,
     Memory,
+    Capacity,
+    Cells,
+    Files,
+    Echo,
     SecondCreate,
     Build,
     Bootstrap,
     Fetch,
     Transfer,
+    /// Only where it is asked for: it takes minutes, and nobody takes turns in it.
+    Soak,
 }
 
 /// The surroundings a row is measured in.
@@ -25,13 +31,17 @@ pub(crate) enum Reach {
 }
 
 impl Row {
-    /// All of them, in the order they are run.
-    pub(crate) const ALL: [Self; 10] = [
+    /// All of the comparison, in the order they are run.
+    pub(crate) const ALL: [Self; 14] = [
         Self::StartNone,
         Self::StartNet,
         Self::Exec,
         Self::Burst,
         Self::Memory,
+        Self::Capacity,
+        Self::Cells,
+        Self::Files,
+        Self::Echo,
         Self::SecondCreate,
         Self::Build,
         Self::Bootstrap,
@@ -47,11 +57,16 @@ impl Row {
             Self::Exec => "exec",
             Self::Burst => "burst",
             Self::Memory => "memory",
+            Self::Capacity => "capacity",
+            Self::Cells => "cells",
+            Self::Files => "files",
+            Self::Echo => "echo",
             Self::SecondCreate => "second-create",
             Self::Build => "build",
             Self::Bootstrap => "bootstrap",
             Self::Fetch => "fetch",
             Self::Transfer => "transfer",
+            Self::Soak => "soak",
         }
     }
 
@@ -63,17 +78,22 @@ impl Row {
             Self::Exec => "a command in a running sandbox",
             Self::Burst => "creates a second, ten at once",
             Self::Memory => "an idle sandbox",
+            Self::Capacity => "idle sandboxes that 8 GiB hold",
+            Self::Cells => "code in a context: the first cell and the next",
+            Self::Files => "100 MB into a sandbox and out of it",
+            Self::Echo => "a character in a terminal",
             Self::SecondCreate => "create from a template that is built",
             Self::Build => "a template built cold, cached, and with one file changed",
             Self::Bootstrap => "a Debian root file system from the archive",
             Self::Fetch => "a repository fetched and extracted, and once it is known",
             Self::Transfer => "an image pushed to a registry and pulled from it",
+            Self::Soak => "many creates and kills, and whether something is left behind",
         }
     }
 
     /// The row of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|row| row.name() == name)
+        Self::ALL.into_iter().chain([Self::Soak]).find(|row| row.name() == name)
     }
 
     /// Where it is measured.

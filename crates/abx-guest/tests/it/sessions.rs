@@ -120,7 +120,7 @@ fn what_runs_in_the_background_is_listed_attached_to_and_killed() {
         assert_eq!((process.pid, process.tag.as_deref()), (pid, Some("background")));
         let config = process.config.as_ref().expect("what it is");
         assert_eq!(
-            ([&[config.cmd.clone()], &config.args[..]].concat(), config.cwd.as_deref()),
+            ([std::slice::from_ref(&config.cmd), &config.args[..]].concat(), config.cwd.as_deref()),
             (argv, Some("/"))
         );
         assert_eq!(config.envs["ONE"], "1");

@@ -3,11 +3,16 @@
 mod bootstrap;
 mod build;
 mod burst;
+mod capacity;
+mod cells;
+mod echo;
 mod exec;
 mod fetch;
+mod files;
 mod memory;
 mod package;
 mod second_create;
+mod soak;
 mod start;
 mod transfer;
 
@@ -27,6 +32,11 @@ pub(crate) fn run(row: Row, lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         Row::Exec => exec::run(lab),
         Row::Burst => burst::run(lab),
         Row::Memory => memory::run(lab),
+        Row::Capacity => capacity::run(lab),
+        Row::Cells => cells::run(lab),
+        Row::Files => files::run(lab),
+        Row::Echo => echo::run(lab),
+        Row::Soak => soak::run(lab),
         Row::SecondCreate => second_create::run(lab),
         Row::Build => build::run(lab),
         Row::Bootstrap => bootstrap::run(lab),
