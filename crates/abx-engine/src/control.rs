@@ -135,10 +135,18 @@ pub async fn extend(home: &Home, id: &SandboxId, seconds: u64) -> Result<Record,
 /// Takes a sandbox out of its pool. Of several who try, one gets it.
 ///
 /// # Errors
-/// [`EngineError::MonitorRefused`] where another was faster, [`EngineError::MonitorSilent`] where it is gone.
+/// [`EngineError::PoolLeft`] where another was faster, [`EngineError::MonitorSilent`] where it is gone.
 pub async fn claim(home: &Home, id: &SandboxId, claim: Claim) -> Result<Record, EngineError> {
-    verb(home, id, Request::Claim(claim)).await
+    match verb(home, id, Request::Claim(claim)).await {
+        Err(EngineError::MonitorRefused { reason }) if reason == IN_NO_POOL => {
+            Err(EngineError::PoolLeft { id: id.clone() })
+        }
+        result => result,
+    }
 }
+
+/// What a monitor says whose sandbox was claimed already.
+pub(crate) const IN_NO_POOL: &str = "it is in no pool";
 
 /// Keeps a sandbox standing still until it is dropped, however that comes about.
 #[derive(Debug)]

@@ -34,6 +34,8 @@ pub enum EngineError {
     MonitorRefused { reason: String },
     #[error("the disk of an earlier run is still in use: {}", path.display())]
     DiskInUse { path: PathBuf },
+    #[error("sandbox {id} waits in no pool any more")]
+    PoolLeft { id: SandboxId },
     #[error("cannot format a disk of {size} MB")]
     Format { size: u64, detail: String },
     #[error("the daemon inside did not start within {seconds} s")]

@@ -1,7 +1,9 @@
 //! Which sandboxes there are.
 
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -159,7 +161,17 @@ fn found(dir: PathBuf) -> Option<Found> {
         (false, _) => record.stop(record.lost()),
         // Its new monitor has the lock, and has not said so yet.
         (true, State::Stopped) => record.state = State::Starting,
+        (true, State::Running | State::Paused) if record.kept && !is_served(&dir) => {
+            record.state = State::Starting;
+        }
         (true, _) => {}
     }
     Some(Found { dir, record })
+}
+
+/// Whether the monitor that wrote the record listens: its own death leaves the socket's file behind.
+fn is_served(dir: &Path) -> bool {
+    // The path of the socket itself may be too long for an address.
+    let Ok(dir) = File::open(dir) else { return false };
+    UnixStream::connect(format!("/proc/self/fd/{}/control.sock", dir.as_raw_fd())).is_ok()
 }

@@ -22,7 +22,7 @@ use super::inherited::Inherited;
 use super::plan::Plan;
 use super::requests::{self, Asked, answer, refuse};
 use super::{claim, ports, ready};
-use crate::control::{Answer, Request};
+use crate::control::{Answer, IN_NO_POOL, Request};
 use crate::{Cause, EndReason, EngineError, Health, Record, State};
 
 /// What the monitor holds beside the process itself.
@@ -151,7 +151,7 @@ impl<'a> Supervisor<'a> {
                 self.answer(stream, claimed).await;
             }
             _ if self.record.pooled => refuse(stream, "it waits in a pool").await,
-            Request::Claim(_) => refuse(stream, "it is in no pool").await,
+            Request::Claim(_) => refuse(stream, IN_NO_POOL).await,
             Request::Pause => {
                 let paused = self.set_paused(true);
                 self.answer(stream, paused).await;

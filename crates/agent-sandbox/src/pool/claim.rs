@@ -1,7 +1,7 @@
 //! A sandbox that waits becomes the caller's.
 
 use abx_engine::control::{self, Claim};
-use abx_engine::{Record, SandboxId, SandboxSettings};
+use abx_engine::{EngineError, Record, SandboxId, SandboxSettings};
 use abx_image::Digest;
 
 use super::place::{Place, absolute};
@@ -38,11 +38,16 @@ pub(crate) async fn claim(
     };
     for place in &places {
         for id in ready(place, &fingerprint) {
-            let taken = control::claim(&context.home, &id, claim.clone()).await;
-            // Taken by us or by another, or gone: it waits no more.
-            let _ = std::fs::remove_file(place.ready(&fingerprint).join(id.as_str()));
-            if let Ok(record) = taken {
-                return Some(record);
+            match control::claim(&context.home, &id, claim.clone()).await {
+                Ok(record) => {
+                    // The keeper will do so too; others need not try until then.
+                    let _ = std::fs::remove_file(place.ready(&fingerprint).join(id.as_str()));
+                    return Some(record);
+                }
+                // Another was faster, or it is gone.
+                Err(EngineError::PoolLeft { .. } | EngineError::MonitorSilent { .. }) => {}
+                // No other could be given that either: its name, say.
+                Err(_) => return None,
             }
         }
     }

@@ -80,6 +80,8 @@ struct Keeper {
     waits: JoinSet<SandboxId>,
     /// Those who want to hear when the pool is full.
     listeners: Vec<UnixStream>,
+    /// Whether any ever waited.
+    has_begun: bool,
     /// What the template comes to now.
     current: Option<(Prepared, String)>,
     error: Option<String>,
@@ -95,6 +97,7 @@ impl Keeper {
             members: BTreeMap::new(),
             waits: JoinSet::new(),
             listeners: Vec::new(),
+            has_begun: false,
             current: None,
             error: None,
         }
@@ -203,6 +206,7 @@ impl Keeper {
             tie.loosed().await;
             waits
         });
+        self.has_begun = true;
         self.members.insert(id, Member { fingerprint, wait });
         self.error = None;
         self.write()?;
@@ -229,11 +233,7 @@ impl Keeper {
         self.write()?;
         self.tell(&Said::failed(&error)).await;
         self.listeners.clear();
-        if self.members.is_empty() && self.current.is_none() {
-            return Err(error);
-        }
-        sleep(Duration::ZERO).await;
-        Ok(())
+        if self.has_begun { Ok(()) } else { Err(error) }
     }
 
     fn write(&self) -> Result<(), Error> {

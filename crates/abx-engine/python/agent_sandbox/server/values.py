@@ -16,7 +16,7 @@ def dumped(value):
     except ValueError as error:
         if "JSON compliant" in str(error):
             # JSON has no word for them; what reads them back takes null.
-            return json.dumps(_finite(value), default=_plain, ensure_ascii=False).encode("utf-8", "replace")
+            return json.dumps(_finite(value), ensure_ascii=False).encode("utf-8", "replace")
         raise TypeError(str(error))
 
 
@@ -49,4 +49,4 @@ def _finite(value):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_finite(each) for each in value]
-    return value
+    return value if value is None or isinstance(value, (str, int)) else _finite(_plain(value))

@@ -48,13 +48,16 @@ def upload(request):
 def download(request):
     """Reads a file."""
     path = request.path(request.query.get("path"))
+    missing = Refusal(404, "File not found: %s" % request.query["path"], "FileNotFoundError")
     try:
         with open(request.paths().open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
             if not modes.S_ISREG(status.st_mode):
-                raise Refusal(404, "File not found: %s" % request.query["path"], "FileNotFoundError")
+                raise missing
             _within(status.st_size, request.limit("max_bytes", longest_upload()))
             content = file.read()
+    except IsADirectoryError:
+        raise missing
     except OSError as error:
         raise failed(error)
     return {"path": path, "content_base64": base64.b64encode(content).decode(), "bytes": len(content)}
