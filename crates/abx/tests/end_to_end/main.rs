@@ -36,6 +36,7 @@ mod registry;
 mod reproducible;
 mod service;
 mod snapshot;
+mod service;
 mod surroundings;
 mod template;
 mod terminal;
