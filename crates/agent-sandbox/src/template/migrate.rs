@@ -29,7 +29,8 @@ pub struct Migration {
 /// # Errors
 /// Faults of the file (E2004) and a `commands.py` that is there already; nothing is written then.
 pub fn migrate(context: &Context, path: &Path) -> Result<Option<Migration>, Error> {
-    let file = file_of(&context.cwd.join(path));
+    // Without the dots of a relative path.
+    let file: PathBuf = file_of(&context.cwd.join(path)).components().collect();
     let shown = file.strip_prefix(&context.cwd).unwrap_or(&file).display().to_string();
     let text = std::fs::read_to_string(&file).map_err(Error::package_file(&file))?;
     let Some(migrated) = abx_spec::migrate(&text, &shown).map_err(abx_source::SourceError::from)? else {

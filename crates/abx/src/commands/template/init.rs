@@ -30,6 +30,7 @@ pub(super) async fn init(edge: &Edge, args: &InitArgs) -> Result<u8, Failure> {
 Next:
   edit {reference}/template.yaml
   abx template validate {reference}
+  abx template test {reference}
   abx create {reference} --rm -- ./hello
   cd {reference} && git init && git add . && git commit -m \"init\""
     ));
