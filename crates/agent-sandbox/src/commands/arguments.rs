@@ -105,7 +105,8 @@ mod tests {
             {"name": "b", "type": "boolean"}, {"name": "l", "type": "string_array"}, {"name": "j", "type": "json"},
         ]}))
         .expect("a command");
-        let rows: &[(&[(&str, &str)], Result<Value, &str>)] = &[
+        type Row<'a> = (&'a [(&'a str, &'a str)], Result<Value, &'a str>);
+        let rows: &[Row<'_>] = &[
             (&[("s", "7")], Ok(json!({"s": "7"}))),
             (&[("s", "")], Ok(json!({"s": ""}))),
             (&[("i", " -7 ")], Ok(json!({"i": -7}))),
