@@ -52,7 +52,7 @@ impl Fault for EdgeError {
                 vec![format!("create the sandbox with more, such as `--memory {}`", limit.saturating_mul(2))]
             }
             Self::Egress { refusal, count } => {
-                let target = refusal.name.as_deref().unwrap_or(&refusal.target);
+                let target = refusal.to_allow();
                 let allow = format!(
                     "if it is meant to get there, name it in `network.egress.allow` of the template, or create the \
                      sandbox with `--allow-out {target}`"

@@ -182,6 +182,16 @@ impl Refusal {
         Self { protocol: protocol.to_owned(), target, name: None, reason }
     }
 
+    /// What a rule has to name for it to be allowed: the name with the port, where there is one.
+    pub fn to_allow(&self) -> String {
+        let port = self.target.parse().map(|address: SocketAddr| address.port());
+        match (&self.name, port) {
+            (Some(name), Ok(port)) => format!("{name}:{port}"),
+            (Some(name), Err(_)) => name.clone(),
+            (None, _) => self.target.clone(),
+        }
+    }
+
     fn address(&self) -> Option<IpAddr> {
         let with_port = self.target.parse().map(|address: SocketAddr| address.ip());
         with_port.or_else(|_| self.target.parse()).ok()
