@@ -3,7 +3,7 @@
 //!
 //! Each round starts an `abx create` of one of the [`plots`], kills one process after a random time, cleans up and
 //! compares the [`census`] with the one before. A bystander, a sandbox of the same state directory, lives through all
-//! of it. The rounds run in namespaces of their own (the [`lab`]), so that the census counts nobody else's.
+//! of it, and a persistent one that is stopped keeps its files. The rounds run in namespaces of their own (the [`lab`]), so that the census counts nobody else's.
 //!
 //! `ABX_KILL_ROUNDS` sets the number of rounds, `ABX_KILL_SEED` repeats a run's choices.
 
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use census::Census;
 use dice::Dice;
 use lab::Abx;
-use plots::Plot;
+use plots::{BYSTANDER, KEPT, Plot};
 
 /// Enough to meet each plot and each kind of process a few times.
 const ROUNDS: u32 = 25;
@@ -48,9 +48,15 @@ fn rounds() {
     let seed = dice.seed();
     println!("kill: {rounds} rounds, seed {seed}");
 
-    let bystander =
-        abx.expect(&["create", "./plain", "--network", "none", "--timeout", "0", "--idle-timeout", "0"]);
-    let bystander = bystander.trim();
+    let create = |template: &str, name: &str| {
+        let lasting = ["--network", "none", "--timeout", "0", "--idle-timeout", "0"];
+        abx.expect(&[["create", template, "--name", name].as_slice(), &lasting].concat());
+    };
+    create("./plain", BYSTANDER);
+    create("./persistent", KEPT);
+    abx.expect(&["exec", BYSTANDER, "--", "sh", "-c", "head -c 10000000 /dev/urandom > ~/bulk"]);
+    abx.expect(&["exec", KEPT, "--", "sh", "-c", "echo whole > ~/kept"]);
+    stop_kept(&abx);
     let before = Census::take(&abx);
     let mut victims = BTreeMap::<String, u32>::new();
     for round in 0..rounds {
@@ -58,15 +64,41 @@ fn rounds() {
         let story = play(&abx, plot, round, &mut dice, &before);
         *victims.entry(story.victim.clone()).or_default() += 1;
         let told = format!("round {round} of seed {seed}: {plot:?}, {story}");
-        tidy_up(&abx, bystander, &told);
+        tidy_up(&abx, plot, &told);
         before.expect_again(&abx, &told);
-        assert_eq!(abx.expect(&["exec", bystander, "--", "echo", "here"]), "here\n", "{told}");
+        assert_eq!(abx.expect(&["exec", BYSTANDER, "--", "echo", "here"]), "here\n", "{told}");
         assert_eq!(abx.expect(&plot.second_run()), "whole\n", "{told}");
+        stop_kept(&abx);
         before.expect_again(&abx, &told);
     }
     let victims: Vec<_> = victims.iter().map(|(name, times)| format!("{times} {name}")).collect();
     println!("kill: nothing left behind; killed: {}", victims.join(", "));
-    abx.expect(&["kill", bystander]);
+    abx.expect(&["kill", BYSTANDER, KEPT]);
+}
+
+/// Stops the persistent sandbox as a host does that shuts down, and waits until its monitor is gone too.
+fn stop_kept(abx: &Abx) {
+    let info = || -> serde_json::Value {
+        serde_json::from_str(&abx.expect(&["info", KEPT, "--json"])).expect("JSON")
+    };
+    let begun = Instant::now();
+    loop {
+        let info = info();
+        let record =
+            abx.home().join("sandboxes").join(info["id"].as_str().expect("an id")).join("sandbox.json");
+        let record: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(record).expect("a record")).expect("JSON");
+        let pid = record["monitor"].as_u64().expect("a pid") as u32;
+        let is_gone = !std::path::Path::new(&format!("/proc/{pid}")).exists();
+        if info["status"] == "stopped" && is_gone {
+            return;
+        }
+        if info["status"] != "stopped" {
+            census::Process { pid, name: String::new() }.send("TERM");
+        }
+        assert!(begun.elapsed() < PATIENCE, "it does not stop");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// What happened in a round.
@@ -126,11 +158,16 @@ fn wait(child: &mut Child) -> String {
 }
 
 /// Ends what is alive, as a user would, and cleans up.
-fn tidy_up(abx: &Abx, bystander: &str, told: &str) {
+fn tidy_up(abx: &Abx, plot: Plot, told: &str) {
+    stop_kept(abx);
+    if plot == Plot::Pool {
+        // There may be none.
+        let _ = abx.command(&["pool", "./plain", "--size", "0"]).output();
+    }
     let list: serde_json::Value = serde_json::from_str(&abx.expect(&["list", "--json"])).expect("JSON");
     for sandbox in list.as_array().expect("a list") {
         let id = sandbox["id"].as_str().expect("an id");
-        if id != bystander {
+        if sandbox["name"] != BYSTANDER && sandbox["name"] != KEPT {
             // It may end by itself meanwhile.
             let _ = abx.command(&["kill", id]).output();
         }

@@ -19,9 +19,30 @@ pub(crate) enum Plot {
     Build,
     /// A readiness probe that does not pass yet.
     Readiness,
+    /// The start of a persistent sandbox that is stopped.
+    Resume,
+    /// A copy of what a sandbox has written, which stands still meanwhile.
+    Snapshot,
+    /// A pool that is being filled.
+    Pool,
 }
 
-const ALL: [Plot; 5] = [Plot::Plain, Plot::Network, Plot::Foreground, Plot::Build, Plot::Readiness];
+const ALL: [Plot; 8] = [
+    Plot::Plain,
+    Plot::Network,
+    Plot::Foreground,
+    Plot::Build,
+    Plot::Readiness,
+    Plot::Resume,
+    Plot::Snapshot,
+    Plot::Pool,
+];
+
+/// The name of the sandbox that nothing happens to.
+pub(crate) const BYSTANDER: &str = "bystander";
+
+/// The name of the persistent sandbox, which is stopped between the rounds.
+pub(crate) const KEPT: &str = "kept";
 
 /// Files the build step writes; the second run counts them.
 const FILES: u32 = 20;
@@ -29,6 +50,7 @@ const FILES: u32 = 20;
 /// Writes the folders of templates the plots use. The base must be in the store.
 pub(crate) fn write_templates(folder: &Path) {
     template(folder, "plain", "base:\n  image: debian:bookworm-slim\n");
+    template(folder, "persistent", "base:\n  image: debian:bookworm-slim\nsandbox:\n  mode: persistent\n");
     template(folder, "build", &with_build_step(0));
     let readiness = "base:\n  image: debian:bookworm-slim\nsandbox:\n  startup_command: \"sleep 0.4; touch /tmp/ready; \
                      sleep 60\"\n  readiness_probe:\n    type: exec\n    command: \"test -e /tmp/ready\"\n";
@@ -69,6 +91,9 @@ impl Plot {
             Self::Foreground => vec!["create", "./plain", "--network", "none", "--rm", "--", "sleep", "0.3"],
             Self::Build => vec!["create", "./build", "--network", "none"],
             Self::Readiness => vec!["create", "./readiness", "--network", "none"],
+            Self::Resume => vec!["exec", KEPT, "--", "sh", "-c", "cat ~/kept"],
+            Self::Snapshot => vec!["snapshot", BYSTANDER, "shot"],
+            Self::Pool => vec!["pool", "./plain", "--size", "3"],
         }
     }
 
@@ -80,6 +105,9 @@ impl Plot {
             Self::Foreground => 500,
             Self::Build => 1200,
             Self::Readiness => 700,
+            Self::Resume => 200,
+            Self::Snapshot => 150,
+            Self::Pool => 400,
         })
     }
 
@@ -111,7 +139,9 @@ impl Plot {
                 ]
             }
             Self::Network => vec!["create", "./plain", "--port", "0:8080", "--rm", "--", "echo", "whole"],
-            Self::Plain | Self::Foreground => {
+            Self::Resume => vec!["exec", KEPT, "--", "sh", "-c", "cat ~/kept"],
+            Self::Snapshot => vec!["exec", BYSTANDER, "--", "echo", "whole"],
+            Self::Plain | Self::Foreground | Self::Pool => {
                 vec!["create", "./plain", "--network", "none", "--rm", "--", "echo", "whole"]
             }
         }
