@@ -262,6 +262,7 @@ impl<'a> Planner<'a> {
             interval: 30.0,
             timeout: 5.0,
             retries: 3,
+            start_period: 0.0,
         });
     }
 

@@ -231,6 +231,7 @@ fn a_health_check_script_counts_unless_the_same_or_a_later_template_has_the_key(
             interval: 1.0,
             timeout: 1.0,
             retries: 1,
+            start_period: 0.0,
         });
     };
     let command =

@@ -101,4 +101,7 @@ pub struct HealthCheck {
     pub timeout: f64,
     /// Failures in a row until it counts as unhealthy.
     pub retries: u32,
+    /// Seconds from the start in which failures do not count until a check has passed.
+    #[serde(default)]
+    pub start_period: f64,
 }

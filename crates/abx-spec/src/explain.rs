@@ -129,7 +129,7 @@ impl Explainer<'_> {
         let check = effective.healthcheck.as_ref().map(|check| {
             json!({
                 "command": check.command.value, "interval": check.interval,
-                "timeout": check.timeout, "retries": check.retries,
+                "timeout": check.timeout, "retries": check.retries, "start_period": check.start_period,
             })
         });
         self.stated("healthcheck", check);

@@ -38,6 +38,8 @@ impl Bounds {
 
 /// Seconds, for probes and health checks.
 pub const PROBE_SECONDS: RangeInclusive<f64> = 0.01..=604_800.0;
+/// Seconds.
+pub const START_PERIOD: RangeInclusive<f64> = 0.0..=604_800.0;
 /// Failures in a row.
 pub const RETRIES: RangeInclusive<u64> = 1..=1000;
 
@@ -63,6 +65,7 @@ pub const DEFAULT_PROBE_TIMEOUT: f64 = 30.0;
 pub const DEFAULT_HEALTH_INTERVAL: f64 = 30.0;
 pub const DEFAULT_HEALTH_TIMEOUT: f64 = 5.0;
 pub const DEFAULT_HEALTH_RETRIES: u32 = 3;
+pub const DEFAULT_HEALTH_START_PERIOD: f64 = 0.0;
 
 /// Nodes of a file, aliases counted as often as they are used.
 pub const NODES: usize = 20_000;

@@ -9,7 +9,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
-use crate::limits::{CAPABILITIES, CATEGORIES, CPU, DISK, MEMORY, PROBE_SECONDS, RETRIES, TIMEOUT};
+use crate::limits::{
+    CAPABILITIES, CATEGORIES, CPU, DISK, MEMORY, PROBE_SECONDS, RETRIES, START_PERIOD, TIMEOUT,
+};
 use crate::read::keys;
 
 /// The schema, in draft 2020-12.
@@ -79,8 +81,13 @@ fn full() -> Value {
         ],
     );
     let agent = [("description", free_text()), ("triggers", list(text())), ("instructions", free_text())];
-    let healthcheck =
-        [("command", text()), ("interval", seconds()), ("timeout", seconds()), ("retries", whole(&RETRIES))];
+    let healthcheck = [
+        ("command", text()),
+        ("interval", seconds()),
+        ("timeout", seconds()),
+        ("retries", whole(&RETRIES)),
+        ("start_period", number(&START_PERIOD)),
+    ];
     let egress = map(
         "network.egress",
         &[],

@@ -170,4 +170,6 @@ pub struct Healthcheck {
     pub timeout: f64,
     /// Failures in a row until the sandbox counts as unhealthy, default 3.
     pub retries: u32,
+    /// Seconds from the start in which failures do not count until a check has passed, default 0.
+    pub start_period: f64,
 }

@@ -40,7 +40,8 @@ fn the_designs_full_form() {
     assert_eq!((&probe.check, probe.interval, probe.timeout), (&Check::Tcp(8888), 0.2, 30.0));
     assert_eq!(spec.capabilities.as_ref().expect("capabilities").value, ["shell", "files", "code", "ports"]);
     assert!(spec.agent.instructions.as_ref().expect("text").starts_with("When performing"));
-    assert_eq!(spec.healthcheck.as_ref().expect("check").retries, 3);
+    let check = spec.healthcheck.as_ref().expect("check");
+    assert_eq!((check.retries, check.start_period), (3, 0.0));
     assert_eq!(spec.cleared, [Clearable::Gpu, Clearable::StartupCommand]);
 }
 

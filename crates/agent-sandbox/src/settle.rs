@@ -78,6 +78,7 @@ pub(crate) fn settle(
             interval: check.interval,
             timeout: check.timeout,
             retries: check.retries,
+            start_period: check.start_period,
         }),
         binds,
         files,

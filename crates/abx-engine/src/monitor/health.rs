@@ -8,6 +8,9 @@ use tokio::time::{Instant, sleep_until};
 use crate::settings::HealthCheck;
 use crate::{Health, SandboxSettings};
 
+/// Longer than any sandbox lives, and short enough to be added to a time.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// Watches the health.
 pub(super) struct Checks {
     /// `None`: never.
@@ -17,6 +20,8 @@ pub(super) struct Checks {
     failures: u32,
     last: Health,
     next: Instant,
+    /// Failures before this do not count while none has passed.
+    grace: Instant,
     /// What the last check that failed had to say last.
     complaint: Option<String>,
 }
@@ -24,6 +29,7 @@ pub(super) struct Checks {
 impl Checks {
     pub(super) fn new(settings: &SandboxSettings, client: Client) -> Self {
         let check = settings.healthcheck.clone();
+        let start_period = check.as_ref().map_or(Duration::ZERO, |check| seconds(check.start_period));
         let next = Instant::now() + check.as_ref().map_or(Duration::ZERO, interval);
         Self {
             check,
@@ -32,6 +38,7 @@ impl Checks {
             failures: 0,
             last: Health::Starting,
             next,
+            grace: Instant::now() + start_period,
             complaint: None,
         }
     }
@@ -46,7 +53,7 @@ impl Checks {
         let Some(check) = &self.check else { return std::future::pending().await };
         loop {
             sleep_until(self.next).await;
-            let limit = Duration::from_secs_f64(check.timeout);
+            let limit = seconds(check.timeout);
             let outcome = self.client.exec_probe(check.command.as_str(), Some(&self.user), limit).await;
             let passed = outcome.as_ref().is_ok_and(|outcome| outcome.exit_code == 0);
             if !passed {
@@ -54,6 +61,9 @@ impl Checks {
                     outcome.ok().and_then(|outcome| Some(outcome.output.lines().last()?.to_owned()));
             }
             self.next = Instant::now() + interval(check);
+            if !passed && self.last == Health::Starting && Instant::now() < self.grace {
+                continue;
+            }
             self.failures = if passed { 0 } else { self.failures + 1 };
             let health = match (passed, self.failures >= check.retries) {
                 (true, _) => Health::Healthy,
@@ -69,5 +79,10 @@ impl Checks {
 }
 
 fn interval(check: &HealthCheck) -> Duration {
-    Duration::from_secs_f64(check.interval)
+    seconds(check.interval)
+}
+
+/// So many; what is no length of time is the longest.
+fn seconds(count: f64) -> Duration {
+    Duration::try_from_secs_f64(count).map_or(FOREVER, |time| time.min(FOREVER))
 }

@@ -45,6 +45,8 @@ struct Health {
     interval: u64,
     timeout: u64,
     retries: u32,
+    #[serde(default)]
+    start_period: u64,
 }
 
 impl Declared {
@@ -125,6 +127,7 @@ impl Health {
             interval: seconds(self.interval),
             timeout: seconds(self.timeout),
             retries: self.retries,
+            start_period: seconds(self.start_period),
         }
     }
 }
@@ -174,7 +177,7 @@ fn health(check: &Check) -> Option<Health> {
     let or = |value: u64, default| if value == 0 { default } else { value };
     let retries = u32::try_from(or(check.retries, 3)).unwrap_or(u32::MAX);
     let (interval, timeout) = (or(check.interval, HALF_MINUTE), or(check.timeout, HALF_MINUTE));
-    Some(Health { command, interval, timeout, retries })
+    Some(Health { command, interval, timeout, retries, start_period: check.start_period })
 }
 
 #[cfg(test)]

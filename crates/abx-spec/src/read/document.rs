@@ -124,6 +124,11 @@ fn bounds_and_defaults_are_those_of_the_code() {
         ("healthcheck.interval", probe.clone(), limits::DEFAULT_HEALTH_INTERVAL.to_string()),
         ("healthcheck.timeout", probe, limits::DEFAULT_HEALTH_TIMEOUT.to_string()),
         ("healthcheck.retries", range(&limits::RETRIES), limits::DEFAULT_HEALTH_RETRIES.to_string()),
+        (
+            "healthcheck.start_period",
+            range(&limits::START_PERIOD),
+            limits::DEFAULT_HEALTH_START_PERIOD.to_string(),
+        ),
     ];
     for (key, bounds, default) in table {
         let row = rows[0].iter().find(|row| row.key == key).expect(key);

@@ -4,8 +4,8 @@ use super::keys;
 use super::reader::{Fields, Reader};
 use super::value::join;
 use crate::limits::{
-    Bounds, CATEGORIES, DEFAULT_HEALTH_INTERVAL, DEFAULT_HEALTH_RETRIES, DEFAULT_HEALTH_TIMEOUT,
-    DEFAULT_VERSION, RETRIES,
+    Bounds, CATEGORIES, DEFAULT_HEALTH_INTERVAL, DEFAULT_HEALTH_RETRIES, DEFAULT_HEALTH_START_PERIOD,
+    DEFAULT_HEALTH_TIMEOUT, DEFAULT_VERSION, RETRIES, START_PERIOD,
 };
 use crate::near::nearest;
 use crate::problem::Problem;
@@ -214,6 +214,10 @@ fn healthcheck(reader: &mut Reader<'_>, node: &Node) -> Option<Healthcheck> {
     let timeout = reader.seconds(&fields, "healthcheck", "timeout").unwrap_or(DEFAULT_HEALTH_TIMEOUT);
     let retries = fields.get("retries").and_then(|node| reader.integer(node, "healthcheck.retries", RETRIES));
     let retries = retries.and_then(|count| u32::try_from(count).ok()).unwrap_or(DEFAULT_HEALTH_RETRIES);
+    let start_period = fields
+        .get("start_period")
+        .and_then(|node| reader.float(node, "healthcheck.start_period", START_PERIOD))
+        .unwrap_or(DEFAULT_HEALTH_START_PERIOD);
     let Some(command) = fields.get("command") else {
         if matches!(node.value, Value::Map(_)) {
             reader.fault(Problem::Missing { key: "healthcheck.command" }, node.span);
@@ -221,5 +225,5 @@ fn healthcheck(reader: &mut Reader<'_>, node: &Node) -> Option<Healthcheck> {
         return None;
     };
     let command = reader.text(command, "healthcheck.command")?;
-    Some(Healthcheck { command, interval, timeout, retries })
+    Some(Healthcheck { command, interval, timeout, retries, start_period })
 }

@@ -24,7 +24,7 @@ pub(crate) const SANDBOX: &[&str] =
     &["mode", "workdir", "user", "shell", "startup_command", "readiness_probe"];
 pub(crate) const PROBE: &[&str] = &["type", "port", "command", "interval", "timeout"];
 pub(crate) const AGENT: &[&str] = &["description", "triggers", "instructions"];
-pub(crate) const HEALTHCHECK: &[&str] = &["command", "interval", "timeout", "retries"];
+pub(crate) const HEALTHCHECK: &[&str] = &["command", "interval", "timeout", "retries", "start_period"];
 
 pub(crate) const SHORTHAND: &[&str] = &[
     "name",
