@@ -27,11 +27,28 @@ pub(crate) enum Output {
     Capture(Captured),
 }
 
-/// Output kept in memory.
+/// Output kept in memory: of each stream no more than [`KEPT`], as a sandbox may write without end.
 #[derive(Debug, Default)]
 pub(crate) struct Captured {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
+    /// There was more.
+    pub(crate) truncated: bool,
+}
+
+/// Bytes of a stream that are kept.
+const KEPT: usize = 16 << 20;
+
+impl Captured {
+    fn keep(&mut self, stream: Stream, bytes: &[u8]) {
+        let kept = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let room = (KEPT - kept.len()).min(bytes.len());
+        kept.extend_from_slice(&bytes[..room]);
+        self.truncated |= room < bytes.len();
+    }
 }
 
 impl Output {
@@ -49,12 +66,8 @@ impl Output {
     pub(super) async fn write(&mut self, stream: Stream, bytes: Bytes) -> io::Result<()> {
         match (self, stream) {
             (Self::Pass(writer), _) => writer.write(stream, bytes).await,
-            (Self::Capture(captured), Stream::Stdout) => {
-                captured.stdout.extend_from_slice(&bytes);
-                Ok(())
-            }
-            (Self::Capture(captured), Stream::Stderr) => {
-                captured.stderr.extend_from_slice(&bytes);
+            (Self::Capture(captured), stream) => {
+                captured.keep(stream, &bytes);
                 Ok(())
             }
         }

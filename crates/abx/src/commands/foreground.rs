@@ -42,6 +42,9 @@ struct Report<'a> {
     /// Bytes that are not UTF-8 are replaced.
     stdout: String,
     stderr: String,
+    /// There was more output than is kept, 16 MiB of each stream.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
 }
 
 /// Checks that the caller has the terminal that `-t` asks for.
@@ -132,6 +135,7 @@ fn report(edge: &Edge, sandbox: &Sandbox, outcome: ExitOutcome, captured: &Captu
         signal,
         stdout: String::from_utf8_lossy(&captured.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&captured.stderr).into_owned(),
+        truncated: captured.truncated,
     };
     edge.printer.result(&report, "")
 }

@@ -41,6 +41,21 @@ fn a_reader_who_sleeps_holds_the_flood_back() {
     });
 }
 
+/// Under `--json` the output is one value, which must be held whole before it is printed.
+#[test]
+fn what_is_kept_of_a_flood_is_bounded() {
+    lab::run("floods::what_is_kept_of_a_flood_is_bounded", |abx| {
+        let sandbox = cell(abx);
+        let ran =
+            abx.run(&["--json", "exec", &sandbox.id, "--", "sh", "-c", "yes | head -c 60M; echo end >&2"]);
+        let value = ran.json();
+        assert_eq!((&value["truncated"], &value["stderr"]), (&true.into(), &"end\n".into()));
+        assert_eq!(value["stdout"].as_str().map(str::len), Some(16 << 20));
+        let ran = abx.run(&["--json", "exec", &sandbox.id, "--", "echo", "little"]);
+        assert_eq!(ran.json().get("truncated"), None);
+    });
+}
+
 #[test]
 fn the_log_of_a_startup_command_is_bounded() {
     lab::run("floods::the_log_of_a_startup_command_is_bounded", |abx| {
