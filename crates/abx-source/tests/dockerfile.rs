@@ -11,7 +11,7 @@ EXPOSE 5000 6379/udp
 WORKDIR /srv
 WORKDIR web
 USER www
-HEALTHCHECK --interval=5s CMD curl -f http://localhost:5000/
+HEALTHCHECK --interval=5s --start-period=1m CMD curl -f http://localhost:5000/
 CMD [\"python\", \"main app.py\"]
 ";
 
@@ -98,7 +98,10 @@ fn what_a_dockerfile_says_of_the_sandbox_counts_unless_the_template_says_it() {
     assert_eq!((startup.value.as_str(), startup.place.line), ("python 'main app.py'", 9));
     assert_eq!(startup.place.file, "./said/Dockerfile");
     let check = effective.healthcheck.expect("a check");
-    assert_eq!((check.command.value.as_str(), check.interval), ("curl -f http://localhost:5000/", 5.0));
+    assert_eq!(
+        (check.command.value.as_str(), check.interval, check.start_period),
+        ("curl -f http://localhost:5000/", 5.0, 60.0)
+    );
 
     let yaml = "network: {ports: [80]}\nsandbox: {user: me, workdir: /own, startup_command: serve}\nhealthcheck: null\n";
     world.package("own", yaml, FLASK).write("own/config/a", "");
