@@ -14,6 +14,10 @@ pub(crate) enum Row {
     Echo,
     SecondCreate,
     Build,
+    Dockerfile,
+    Stages,
+    Copy,
+    Science,
     Bootstrap,
     Fetch,
     Transfer,
@@ -32,7 +36,7 @@ pub(crate) enum Reach {
 
 impl Row {
     /// All of the comparison, in the order they are run.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::StartNone,
         Self::StartNet,
         Self::Exec,
@@ -44,6 +48,10 @@ impl Row {
         Self::Echo,
         Self::SecondCreate,
         Self::Build,
+        Self::Dockerfile,
+        Self::Stages,
+        Self::Copy,
+        Self::Science,
         Self::Bootstrap,
         Self::Fetch,
         Self::Transfer,
@@ -63,6 +71,10 @@ impl Row {
             Self::Echo => "echo",
             Self::SecondCreate => "second-create",
             Self::Build => "build",
+            Self::Dockerfile => "dockerfile",
+            Self::Stages => "stages",
+            Self::Copy => "copy",
+            Self::Science => "science",
             Self::Bootstrap => "bootstrap",
             Self::Fetch => "fetch",
             Self::Transfer => "transfer",
@@ -84,6 +96,10 @@ impl Row {
             Self::Echo => "a character in a terminal",
             Self::SecondCreate => "create from a template that is built",
             Self::Build => "a template built cold, cached, and with one file changed",
+            Self::Dockerfile => "a Dockerfile built cold, cached, and with one file changed",
+            Self::Stages => "the same with ten stages",
+            Self::Copy => "the same with 5,000 files to copy",
+            Self::Science => "a scientific Python stack installed",
             Self::Bootstrap => "a Debian root file system from the archive",
             Self::Fetch => "a repository fetched and extracted, and once it is known",
             Self::Transfer => "an image pushed to a registry and pulled from it",
@@ -99,7 +115,8 @@ impl Row {
     /// Where it is measured.
     pub(crate) fn reach(self) -> Reach {
         match self {
-            Self::SecondCreate | Self::Build | Self::Bootstrap => Reach::Open,
+            Self::SecondCreate | Self::Build | Self::Dockerfile | Self::Stages => Reach::Open,
+            Self::Copy | Self::Science | Self::Bootstrap => Reach::Open,
             _ => Reach::Closed,
         }
     }
@@ -108,6 +125,7 @@ impl Row {
     pub(crate) fn template(self) -> Option<&'static str> {
         match self {
             Self::SecondCreate | Self::Build | Self::Transfer => Some("python-base"),
+            Self::Dockerfile | Self::Science => Some("python-base"),
             Self::Bootstrap | Self::Fetch => None,
             _ => Some("base"),
         }

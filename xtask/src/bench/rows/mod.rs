@@ -5,12 +5,15 @@ mod build;
 mod burst;
 mod capacity;
 mod cells;
+mod dockerfile;
 mod echo;
 mod exec;
 mod fetch;
 mod files;
 mod memory;
 mod package;
+mod project;
+mod science;
 mod second_create;
 mod soak;
 mod start;
@@ -39,6 +42,10 @@ pub(crate) fn run(row: Row, lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         Row::Soak => soak::run(lab),
         Row::SecondCreate => second_create::run(lab),
         Row::Build => build::run(lab),
+        Row::Dockerfile => dockerfile::run(lab, project::Kind::Packages),
+        Row::Stages => dockerfile::run(lab, project::Kind::Stages),
+        Row::Copy => dockerfile::run(lab, project::Kind::Files),
+        Row::Science => science::run(lab),
         Row::Bootstrap => bootstrap::run(lab),
         Row::Fetch => fetch::run(lab),
         Row::Transfer => transfer::run(lab),
