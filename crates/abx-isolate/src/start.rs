@@ -120,7 +120,7 @@ fn prepare(
         running.cgroups().make(&launch.limits)?;
     }
     let netns = network::create(&launch.name, &launch.network)?;
-    let relay = Relay::bind(relays, netns)?;
+    let relay = Relay::bind(relays, &launch.network, netns)?;
     hand_over(relay.netns())?;
     Ok(relay)
 }

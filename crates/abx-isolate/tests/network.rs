@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 
+use abx_core::Egress;
 use abx_isolate::{Addresses, IsolateError, Network, PortForward, Relays, StepEnd};
 use common::{Place, assert_clean, attempt, can_launch, run, say, slot, start};
 
@@ -108,6 +109,50 @@ fn ports_are_forwarded_without_any_network() {
         assert_clean(&taken);
         drop(running);
         assert!(TcpStream::connect(listen).is_err(), "nobody listens any more");
+    }
+}
+
+#[test]
+fn a_server_on_the_sandboxes_own_address_is_reached_by_every_address_of_the_host() {
+    if !can_launch() {
+        return;
+    }
+    let place = Place::new();
+    let slot = slot();
+    let mut launch = place.launch("own", &format!("probe probe echo {}:80", Addresses::of_slot(slot).guest));
+    launch.network = Network::Veth { slot };
+    let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, free_port()));
+    let relays = Relays { ports: vec![PortForward { listen, guest: 80 }], ..Relays::default() };
+    let (running, mut output) = start(&launch, &relays);
+    wait_for(&mut output, "listening");
+    assert_eq!(talk((Ipv4Addr::new(127, 0, 0, 2), listen.port()).into()), "guest:hello");
+    if std::path::Path::new("/proc/net/if_inet6").exists() {
+        assert_eq!(talk((std::net::Ipv6Addr::LOCALHOST, listen.port()).into()), "guest:hello");
+    }
+    drop(running);
+    assert_clean(&launch);
+}
+
+#[test]
+fn a_policy_holds_for_relayed_ports_and_names_too() {
+    if !can_launch() {
+        return;
+    }
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
+    let port = listener.local_addr().expect("address").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.write_all(b"host");
+        }
+    });
+    for (target, reached) in [(format!("localhost:{port}"), true), ("example.com".to_owned(), false)] {
+        let launch = place.launch("policy", &format!("probe probe fetch 127.0.0.1:{port}"));
+        let egress = Egress::of_lists(&[target.parse().expect("target")], &[], None);
+        let relays = Relays { loopback: vec![port], egress: Some(egress), ..Relays::default() };
+        let (end, output) = attempt(&launch, &relays);
+        assert_eq!((end == Ok(OK), output.contains("host")), (reached, reached), "{target}: {output}");
+        assert_clean(&launch);
     }
 }
 

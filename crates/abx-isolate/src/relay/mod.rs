@@ -9,17 +9,19 @@ mod serve;
 mod serving;
 mod stream;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use abx_core::Egress;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 use serde::{Deserialize, Serialize};
 
 use crate::error::IsolateError;
 use crate::guard::Guard;
-use crate::network::{failed, netns};
+use crate::launch::Network;
+use crate::network::{Addresses, failed, netns};
 
 pub use dns::resolv_conf;
 pub(crate) use serving::{Serving, lock};
@@ -93,17 +95,23 @@ pub(crate) struct Relay {
     listeners: Vec<Listener>,
     dns: Option<UdpSocket>,
     guard: Option<Arc<Guard>>,
+    /// The sandbox's address on its own interface, where it has one.
+    own_address: Option<Ipv4Addr>,
 }
 
 impl Relay {
     /// Makes the sockets: those of the host here, the others in `netns`.
-    pub(crate) fn bind(relays: &Relays, netns: OwnedFd) -> Result<Self, IsolateError> {
+    pub(crate) fn bind(relays: &Relays, network: &Network, netns: OwnedFd) -> Result<Self, IsolateError> {
         let mut listeners = Vec::new();
         for port in &relays.ports {
-            listeners.push(Listener { socket: listen(port.listen)?, target: Target::Guest(port.guest) });
+            listeners.extend(listen_for(*port)?);
         }
+        let own_address = match network {
+            Network::None => None,
+            Network::Veth { slot } => Some(Addresses::of_slot(*slot).guest),
+        };
         let guard = relays.egress.as_ref().map(|policy| Guard::new(&netns, policy)).transpose()?;
-        let mut relay = Self { netns, listeners, dns: None, guard: guard.map(Arc::new) };
+        let mut relay = Self { netns, listeners, dns: None, guard: guard.map(Arc::new), own_address };
         if relays.dns || !relays.loopback.is_empty() {
             let (inside, dns) = netns::within(relay.netns.as_fd(), || bind_inside(relays))
                 .map_err(failed("enter the namespace"))??;
@@ -128,7 +136,9 @@ impl Relay {
             Target::Guest(guest) => Some(PortForward { listen: listener.socket.local_addr().ok()?, guest }),
             Target::Host(_) | Target::Resolver => None,
         };
-        self.listeners.iter().filter_map(bound).collect()
+        let is_second =
+            |port: &PortForward| port.listen == (Ipv6Addr::UNSPECIFIED, port.listen.port()).into();
+        self.listeners.iter().filter_map(bound).filter(|port| !is_second(port)).collect()
     }
 }
 
@@ -147,6 +157,27 @@ fn bind_inside(relays: &Relays) -> Result<InsideSockets, IsolateError> {
     listeners.push(Listener { socket: listen(address)?, target: Target::Resolver });
     let udp = UdpSocket::bind(address).map_err(|error| cannot_listen(address, error))?;
     Ok((listeners, Some(udp)))
+}
+
+/// The listeners for one port: a second one where all addresses are meant and the host has those of IPv6.
+fn listen_for(port: PortForward) -> Result<Vec<Listener>, IsolateError> {
+    let socket = listen(port.listen)?;
+    let also = match (port.listen.ip().is_unspecified() && port.listen.is_ipv4(), socket.local_addr()) {
+        (true, Ok(bound)) => listen_on_ipv6(bound.port()).ok(),
+        _ => None,
+    };
+    let target = Target::Guest(port.guest);
+    Ok([Some(socket), also].into_iter().flatten().map(|socket| Listener { socket, target }).collect())
+}
+
+fn listen_on_ipv6(port: u16) -> rustix::io::Result<TcpListener> {
+    const WAITING: i32 = 128;
+    let socket = socket_with(AddressFamily::INET6, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_ipv6_v6only(&socket, true)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)))?;
+    rustix::net::listen(&socket, WAITING)?;
+    Ok(socket.into())
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, IsolateError> {

@@ -1,7 +1,7 @@
 //! The thread that serves all sockets of a sandbox.
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,6 +24,7 @@ use crate::network::netns;
 pub(super) struct Server {
     epoll: OwnedFd,
     netns: OwnedFd,
+    own_address: Option<Ipv4Addr>,
     sources: HashMap<u64, Source>,
     next: u64,
     orders: Arc<Orders>,
@@ -43,11 +44,11 @@ enum Source {
     Listener(TcpListener, Target),
     Names(Arc<UdpSocket>),
     Query(Query, Arc<UdpSocket>),
-    /// Accepted, and being continued; `fallback` is where to try next.
+    /// Accepted, and being continued; `rest` is where to try next, the last one first.
     Connecting {
         client: TcpStream,
         server: TcpStream,
-        fallback: Option<Address>,
+        rest: Vec<Address>,
     },
     Pair(Pair),
 }
@@ -76,6 +77,7 @@ impl Server {
         let mut server = Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             netns: relay.netns,
+            own_address: relay.own_address,
             sources: HashMap::new(),
             next: 0,
             orders: orders.clone(),
@@ -175,9 +177,7 @@ impl Server {
                     self.ask(query.ask_next(), &names);
                 }
             }
-            Source::Connecting { client, server, fallback } => {
-                self.connected(number, client, server, fallback)
-            }
+            Source::Connecting { client, server, rest } => self.connected(number, client, server, rest),
             Source::Pair(pair) => self.pass(number, pair),
         }
     }
@@ -196,9 +196,9 @@ impl Server {
                 }
             }
             Ok((client, _)) => {
-                let (first, fallback) = addresses(target);
+                let addresses = self.addresses(target);
                 self.activity.open.fetch_add(1, Ordering::Relaxed);
-                self.connect(client, first, fallback);
+                self.connect(client, addresses);
             }
             Err(error)
                 if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM)) =>
@@ -210,6 +210,24 @@ impl Server {
         }
     }
 
+    /// Where to connect, the first to be tried last: many servers listen on one kind of loopback alone, or on the
+    /// sandbox's own address.
+    fn addresses(&self, target: Target) -> Vec<Address> {
+        match target {
+            Target::Guest(port) => [
+                self.own_address.map(IpAddr::V4),
+                Some(Ipv6Addr::LOCALHOST.into()),
+                Some(Ipv4Addr::LOCALHOST.into()),
+            ]
+            .into_iter()
+            .flatten()
+            .map(|address| Address::Guest((address, port).into()))
+            .collect(),
+            Target::Host(address) => vec![Address::Host(address)],
+            Target::Resolver => dns::host_resolvers().into_iter().rev().map(Address::Host).collect(),
+        }
+    }
+
     fn may_go_on(&self, target: Target) -> bool {
         match (target, &self.guard) {
             (Target::Host(address), Some(guard)) => guard.may_reach_host(address.port()),
@@ -217,12 +235,13 @@ impl Server {
         }
     }
 
-    fn connect(&mut self, client: TcpStream, address: Option<Address>, fallback: Option<Address>) {
+    fn connect(&mut self, client: TcpStream, mut rest: Vec<Address>) {
+        let address = rest.pop();
         let begun = address.ok_or(Errno::ADDRNOTAVAIL).and_then(|address| begin(&self.netns, address));
         let registered = begun.and_then(|server| Ok((self.register(&server, EDGE)?, server)));
         match registered {
-            Ok((number, server)) => self.keep(number, Source::Connecting { client, server, fallback }),
-            Err(_) if fallback.is_some() => self.connect(client, fallback, None),
+            Ok((number, server)) => self.keep(number, Source::Connecting { client, server, rest }),
+            Err(_) if !rest.is_empty() => self.connect(client, rest),
             Err(_) => self.refuse(client),
         }
     }
@@ -232,14 +251,14 @@ impl Server {
         self.activity.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn connected(&mut self, number: u64, client: TcpStream, server: TcpStream, fallback: Option<Address>) {
+    fn connected(&mut self, number: u64, client: TcpStream, server: TcpStream, rest: Vec<Address>) {
         let outcome = match server.take_error() {
             Ok(None) if server.peer_addr().is_ok() => Ok(true),
             Ok(None) => Ok(false),
             Ok(Some(_)) | Err(_) => Err(()),
         };
         match outcome {
-            Ok(false) => self.keep(number, Source::Connecting { client, server, fallback }),
+            Ok(false) => self.keep(number, Source::Connecting { client, server, rest }),
             Ok(true) => {
                 let _ = (client.set_nodelay(true), server.set_nodelay(true));
                 let data = epoll::EventData::new_u64(number);
@@ -251,7 +270,7 @@ impl Server {
                     self.refuse(client);
                 }
             }
-            Err(()) if fallback.is_some() => self.connect(client, fallback, None),
+            Err(()) if !rest.is_empty() => self.connect(client, rest),
             Err(()) => self.refuse(client),
         }
     }
@@ -327,21 +346,6 @@ fn reset(client: &TcpStream) {
     let _ = sockopt::set_socket_linger(client, Some(Duration::ZERO));
 }
 
-/// Where to connect first and, if that is refused, next: many servers listen on one kind of loopback alone.
-fn addresses(target: Target) -> (Option<Address>, Option<Address>) {
-    match target {
-        Target::Guest(port) => (
-            Some(Address::Guest((Ipv4Addr::LOCALHOST, port).into())),
-            Some(Address::Guest((Ipv6Addr::LOCALHOST, port).into())),
-        ),
-        Target::Host(address) => (Some(Address::Host(address)), None),
-        Target::Resolver => {
-            let mut resolvers = dns::host_resolvers().into_iter().map(Address::Host);
-            (resolvers.next(), resolvers.next())
-        }
-    }
-}
-
 /// Begins to connect, from the namespace the address is in.
 fn begin(netns: &OwnedFd, address: Address) -> Result<TcpStream> {
     let make = |address: SocketAddr| {
@@ -396,6 +400,7 @@ mod tests {
             listeners: vec![Listener { socket, target: Target::Host(host) }],
             dns: None,
             guard: None,
+            own_address: None,
         };
         let serving = relay.start().expect("start");
         let mut open: Vec<TcpStream> =

@@ -8,7 +8,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::serve::Server;
-use super::{Activity, Listener, PortForward, Relay, Target, listen};
+use super::{Activity, Listener, PortForward, Relay, listen_for};
 use crate::error::{IsolateError, system};
 use crate::guard::Guard;
 
@@ -83,10 +83,11 @@ impl Serving {
 
     /// Forwards one more port, and tells where.
     pub(crate) fn forward(&self, port: PortForward) -> Result<PortForward, IsolateError> {
-        let socket = listen(port.listen)?;
-        let listen = socket.local_addr().map_err(system("look at a socket"))?;
-        let bound = PortForward { listen, ..port };
-        self.orders.give(Order::Serve(Listener { socket, target: Target::Guest(port.guest) }));
+        let listeners = listen_for(port)?;
+        let first = listeners.first().map(|listener| listener.socket.local_addr());
+        let listen = first.transpose().map_err(system("look at a socket"))?;
+        let bound = PortForward { listen: listen.unwrap_or(port.listen), ..port };
+        listeners.into_iter().for_each(|listener| self.orders.give(Order::Serve(listener)));
         self.run()?;
         lock(&self.ports).push(bound);
         Ok(bound)
