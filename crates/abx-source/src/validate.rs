@@ -1,6 +1,7 @@
 //! A closer look than a build needs.
 
 mod hint;
+mod named;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -50,6 +51,8 @@ pub fn validate(text: &str, context: &SourceContext) -> Result<Report, SourceErr
             found.extend(idle.into_iter().map(|fault| Arc::new(fault) as Finding));
         }
         if let PackageRoot::Dir(root) = &package.root {
+            let unusable = named::unusable(root).map_err(SourceError::io("read", root))?;
+            found.extend(unusable.into_iter().map(|fault| Arc::new(fault) as Finding));
             // A copy of a repository or an archive is in no folder that anybody has named.
             let is_alone = package.dockerfile.as_ref().is_some_and(|dockerfile| dockerfile.is_alone);
             if !is_alone && context.bounds_of(root).is_none_or(|bounds| bounds.top != root) {

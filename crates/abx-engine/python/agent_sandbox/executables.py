@@ -47,7 +47,10 @@ def register_all(folder):
 def register(path):
     """Registers one executable under the name of its header, else of its file without the ending."""
     described = description(path)
-    arguments = [_argument(each) for each in described.get("args", [])]
+    try:
+        arguments = [_argument(each) for each in described.get("args", [])]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError("the description of %s is wrong: %s %s" % (path, type(error).__name__, error))
     server.default_registry().register(
         described.get("name") or os.path.basename(path).split(".")[0],
         Executable(path),
