@@ -39,6 +39,9 @@ case $(uname -m) in aarch64) keep=arm64 ;; *) keep=x64 ;; esac
 find node_modules/zeromq/build -mindepth 1 -maxdepth 1 -type d ! -name linux -exec rm -r {} +
 find node_modules/zeromq/build/linux -mindepth 1 -maxdepth 1 ! -name "$keep" -exec rm -r {} +
 rm -rf node_modules/zeromq/src
+# The types of Node, where the TypeScript kernel looks for them.
+mkdir -p node_modules/tslab/node_modules
+ln -s ../../@types node_modules/tslab/node_modules/@types
 node node_modules/tslab/bin/tslab install --python=python3 --prefix=/usr/local --binary=/usr/local/lib/kernels/node_modules/.bin/tslab
 python3 -m bash_kernel.install --prefix /usr/local
 

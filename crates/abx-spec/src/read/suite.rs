@@ -32,7 +32,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, root: Option<&Node>, found: Vec<(Pro
         return Suite::default();
     };
     let fields = reader.own_fields(root, "", TOP);
-    if fields.entry("tests").is_none() {
+    // One that is misspelt has been told.
+    if fields.entry("tests").is_none() && !reader.has_faults() {
         reader.fault(Problem::Missing { key: "tests" }, fields.span);
     }
     let sandbox = fields.get("sandbox").map(|node| wishes(reader, node)).unwrap_or_default();

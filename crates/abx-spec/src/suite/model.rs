@@ -109,7 +109,7 @@ pub struct CodeCheck {
     pub stderr: Vec<At<Expect>>,
     /// What the main result is as text.
     pub result: Vec<At<Expect>>,
-    /// MIME types that some result has.
+    /// Forms that some result has: `png`, `html`, `chart`, or a MIME type.
     pub formats: Vec<At<String>>,
     /// The name of the error it must end with.
     pub error: Option<At<String>>,

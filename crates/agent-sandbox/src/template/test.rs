@@ -4,6 +4,8 @@
 //! (what one look at a sandbox came to), and a file for each verb: `command`, `code`, `call`, `programs`, `packages`,
 //! `file`, `port`, `state` (capabilities, health, resources), `image`.
 
+mod call;
+mod code;
 mod command;
 mod file;
 mod finding;

@@ -20,6 +20,20 @@ const HTTP: &[&str] = &["method", "path", "status", "body"];
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const HEALTH: &[&str] = &["none", "starting", "healthy", "unhealthy"];
 const PACKAGES: &[&str] = &["apt", "pip", "npm"];
+const FORMATS: &[&str] = &[
+    "text",
+    "html",
+    "markdown",
+    "svg",
+    "png",
+    "jpeg",
+    "pdf",
+    "latex",
+    "json",
+    "javascript",
+    "data",
+    "chart",
+];
 const IMAGE: &[&str] = &["max_size", "caches"];
 const RESOURCES: &[&str] = &[
     "cpu",
@@ -117,9 +131,23 @@ fn code(reader: &mut Reader<'_>, fields: &Fields<'_>, node: &Node) -> Option<Che
         stdout: demands(reader, fields, "stdout"),
         stderr: demands(reader, fields, "stderr"),
         result: demands(reader, fields, "result"),
-        formats: texts(reader, fields, "formats"),
+        formats: formats(reader, fields),
         error: fields.get("error").and_then(|node| reader.text(node, "error")),
     }))
+}
+
+/// Forms of results: their words, or a MIME type.
+fn formats(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<At<String>> {
+    let mut formats = Vec::new();
+    for node in reader.items(fields, "", "formats") {
+        let is_mime = matches!(&node.value, Value::Scalar(scalar) if scalar.text.contains('/'));
+        let format = match is_mime {
+            true => reader.text(node, "formats").map(|format| format.value),
+            false => reader.one_of(node, "formats", FORMATS).map(str::to_owned),
+        };
+        formats.extend(format.map(|format| reader.at(format, node.span)));
+    }
+    formats
 }
 
 fn call(reader: &mut Reader<'_>, fields: &Fields<'_>, node: &Node) -> Option<Check> {

@@ -92,6 +92,9 @@ impl Runner<'_> {
                 let (shell, workdir) = sandbox.shell();
                 super::command::check(&client, shell, workdir, check, &test.place).await
             }
+            Check::Code(check) => super::code::check(sandbox, check, &test.place).await,
+            Check::Call(check) => super::call::check(sandbox, check, &test.place).await,
+            Check::Commands(names) => super::call::are_there(sandbox, names).await,
             Check::Programs(programs) => super::programs::check(&client, programs).await,
             Check::Packages(packages) => super::packages::check(&client, packages).await,
             Check::File(check) => super::file::check(&client, check).await,
@@ -102,7 +105,6 @@ impl Runner<'_> {
             }
             Check::Resources(wishes) => super::state::resources(sandbox, wishes),
             Check::Image(check) => super::image::check(self.context, self.built, check).await,
-            Check::Code(_) | Check::Call(_) | Check::Commands(_) => Ok(Finding::default()),
         }
     }
 
