@@ -36,7 +36,6 @@ mod readiness;
 mod registry;
 mod reproducible;
 mod service;
-mod service;
 mod snapshot;
 mod surroundings;
 mod template;
