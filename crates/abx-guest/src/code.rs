@@ -17,7 +17,7 @@ use abx_protocol::code::{CAPABILITY, PORT};
 use abx_protocol::private::CodeService;
 use http::{Response, StatusCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, set_parent_process_death_signal};
 use tokio::io::unix::AsyncFd;
 use tokio::time::{Instant, sleep_until};
 
@@ -105,8 +105,13 @@ fn start(guest: &Guest, listener: &OwnedFd) -> io::Result<Watched> {
     command.arg0("abx-code").arg(ENTRY).env_clear().envs(guest.environment(&user, &Default::default()));
     command.current_dir("/").stdin(Stdio::from(listener.as_fd().try_clone_to_owned()?)).stdout(Stdio::null());
     let becoming = Becoming::of(guest, &user);
-    // SAFETY: `Becoming::apply` makes system calls only; it neither allocates nor takes a lock.
-    unsafe { command.pre_exec(move || becoming.apply()) };
+    let prepare = move || {
+        becoming.apply()?;
+        // Afterwards, because becoming somebody else forgets it.
+        Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+    };
+    // SAFETY: system calls only, `Becoming::apply` included; nothing allocates or takes a lock.
+    unsafe { command.pre_exec(prepare) };
     let child = command.spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
     Ok(guest.reaper.watch(pid))

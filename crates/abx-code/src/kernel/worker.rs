@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     stream: UnixStream,
     buffer: BytesMut,
     outputs: Rc<Outputs>,
+    /// The cell has begun: what the pipes hold is its output.
+    begun: bool,
     /// The cell is done; what it wrote is still being read.
     done: bool,
 }
@@ -82,13 +84,14 @@ impl Worker {
             stream: UnixStream::from_std(stream)?,
             buffer: BytesMut::new(),
             outputs: Rc::new(outputs),
+            begun: true,
             done: false,
         })
     }
 
     pub(super) async fn submit(&mut self, code: &str, hidden: bool) {
         self.outputs.set_busy(true);
-        self.done = false;
+        (self.begun, self.done) = (hidden, false);
         let _ = self.send(&json!({ "code": code, "hidden": hidden })).await;
     }
 
@@ -110,11 +113,14 @@ impl Worker {
             let outputs = self.outputs.clone();
             let said = tokio::select! {
                 biased;
-                happening = outputs.next() => return happening,
+                happening = outputs.next(), if self.begun => return happening,
                 said = said(&mut self.stream, &mut self.buffer) => said,
             };
             match said {
-                Ok(Said::Count { count }) => return Happening::Count(count),
+                Ok(Said::Count { count }) => {
+                    self.begun = true;
+                    return Happening::Count(count);
+                }
                 Ok(Said::Shown { main, forms }) => return Happening::Shown { main, forms },
                 Ok(Said::Raised(error)) => return Happening::Raised(error),
                 Ok(Said::Done) => self.done = true,

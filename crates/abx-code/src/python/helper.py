@@ -132,13 +132,13 @@ def _known(module):
 def _distribution(module):
     """What to install, and whether it is sure to be that. Raises where the module is not to be had so."""
     top = module.partition(".")[0]
-    if top in getattr(sys, "stdlib_module_names", ()):
-        raise _Refused("it belongs to Python itself, and this one comes without it")
     known = _known(module)
     if top != module and _is_there(top):
         dotted = any(name != top and (module + ".").startswith(name + ".") for name in _DISTRIBUTIONS)
         if not (dotted and known):
             raise _Refused(f"`{top}` is there, and has no such part")
+    if top in getattr(sys, "stdlib_module_names", ()):
+        raise _Refused("it belongs to Python itself, and this one comes without it")
     if known:
         return known, True
     if top.startswith("_"):
@@ -275,7 +275,8 @@ def _install(module, code):
         for other in _imports(code):
             if other and _known(other) and not _is_there(other.partition(".")[0]):
                 wanted.append((_known(other), other, True))
-        news["distributions"] = list(dict.fromkeys(name for name, _, _ in wanted))
+        wanted = list({name: (name, other, sure) for name, other, sure in reversed(wanted)}.values())[::-1]
+        news["distributions"] = [name for name, _, _ in wanted]
         _pip_install(wanted)
         if not _is_there(module):
             raise _Refused(f"`{name}` has no such module")

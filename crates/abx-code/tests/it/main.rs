@@ -2,4 +2,6 @@
 
 mod common;
 mod contexts;
+mod install;
+mod jupyter;
 mod worker;
