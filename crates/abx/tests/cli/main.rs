@@ -19,6 +19,7 @@ mod lock;
 mod migrate;
 mod sandboxes;
 mod support;
+mod template_test;
 mod terminal;
 mod token;
 mod transfers;
