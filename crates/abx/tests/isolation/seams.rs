@@ -55,6 +55,33 @@ fn the_daemon_is_not_to_be_reached_from_inside() {
     });
 }
 
+/// Layers hold programs that make their user root, and on the host they would make him the host's.
+#[test]
+fn another_user_of_the_host_reaches_neither_layers_nor_sockets_nor_disks() {
+    lab::run("seams::another_user_of_the_host_reaches_neither_layers_nor_sockets_nor_disks", |abx| {
+        use std::os::unix::process::CommandExt;
+        let sandbox = cell(abx);
+        let entry = abx.state().join("sandboxes").join(&sandbox.id);
+        let layer = abx.state().join("store/layers").read_dir().expect("layers").flatten().next();
+        let paths = [
+            layer.expect("a layer").path(),
+            entry.join("guest.sock"),
+            entry.join("control.sock"),
+            entry.join("disk.ext4"),
+            entry.join("sandbox.json"),
+        ];
+        for path in paths {
+            let is_reached = |user: u32| {
+                let mut command = std::process::Command::new("test");
+                command.arg("-e").arg(&path).uid(user).gid(user);
+                command.status().expect("test runs").success()
+            };
+            assert!(is_reached(0), "{} is there", path.display());
+            assert!(!is_reached(65534), "{} is reached by nobody", path.display());
+        }
+    });
+}
+
 /// A core is written inside or not at all.
 #[test]
 fn a_crash_leaves_nothing_outside() {
