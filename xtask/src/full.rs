@@ -6,18 +6,19 @@ use std::process::Command;
 
 use crate::bench;
 use crate::failure::Failure;
-use crate::{dockerfile_diff, fuzz, kill_rounds, tool, workspace};
+use crate::{dockerfile_diff, fuzz, kill_rounds, templates, tool, workspace};
 
 const KILL_ROUNDS: &str = "300";
 const FUZZ_SECONDS: u32 = 60;
 const BENCH_RUNS: &str = "100";
 
-/// Kills at random for long, creates and kills a thousand times, builds Dockerfiles beside BuildKit, gives any bytes to
-/// every reader, measures every row, and writes `benches/results/full.md`.
+/// Kills at random for long, creates and kills a thousand times, builds and tests the templates, builds Dockerfiles
+/// beside BuildKit, gives any bytes to every reader, measures every row, and writes `benches/results/full.md`.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut text = format!("# {} on {}\n\n{}\n", "cargo xtask full", date()?, machine());
     let _ = writeln!(text, "## Killed at random\n\n```text\n{}```\n", killed()?);
     let _ = writeln!(text, "## Created and killed\n\n{}", bench::tables(&["soak".to_owned()])?);
+    let _ = writeln!(text, "## Templates\n\n{}", templates::table(&workspace::release()?)?);
     let _ = writeln!(text, "## Dockerfiles beside BuildKit\n\n{}", dockerfile_diff::table()?);
     let _ = writeln!(text, "## Any bytes\n\n{}", fuzz::table(FUZZ_SECONDS)?);
     let _ = writeln!(

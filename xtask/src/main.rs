@@ -1,7 +1,7 @@
 //! Project chores: `cargo xtask <chore>` in, a report on the terminal and an exit status out.
 //!
 //! In reading order: [`chore`] is the list of what there is; [`test`](mod@test), [`tidy`] and [`ci`] are what every
-//! change must pass; [`bench`] measures ours beside other programs; [`dockerfile_diff`], [`fuzz`], [`kill_rounds`] and [`full`] are the
+//! change must pass; [`bench`] measures ours beside other programs; [`dockerfile_diff`], [`fuzz`], [`kill_rounds`], [`templates`] and [`full`] are the
 //! longer things, run by hand.
 //!
 //! **Architecture Invariant:** no crate of the workspace is a dependency, and nothing but `serde_json` from
@@ -17,6 +17,7 @@ mod full;
 mod fuzz;
 mod host;
 mod kill_rounds;
+mod templates;
 mod test;
 mod tidy;
 mod tool;

@@ -1,6 +1,10 @@
 //! Where the workspace lies.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::tool;
 
 /// The root of the workspace this program was built from.
 pub(crate) fn root() -> PathBuf {
@@ -16,4 +20,10 @@ pub(crate) fn target() -> PathBuf {
 /// The name of cargo: the one that runs us, where it does.
 pub(crate) fn cargo() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+/// The release build of `abx`, made now.
+pub(crate) fn release() -> Result<PathBuf, Failure> {
+    tool::run(Command::new(cargo()).args(["build", "--release", "--package", "abx"]).current_dir(root()))?;
+    Ok(target().join("release/abx"))
 }

@@ -24,7 +24,6 @@ mod samples;
 mod sweeper;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::failure::Failure;
 use crate::{host, tool, workspace};
@@ -86,9 +85,7 @@ fn program(options: &Options) -> Result<PathBuf, Failure> {
     if let Some(program) = &options.abx {
         return absolute(program);
     }
-    let mut cargo = Command::new(workspace::cargo());
-    tool::run(cargo.args(["build", "--release", "--package", "abx"]).current_dir(workspace::root()))?;
-    Ok(workspace::target().join("release/abx"))
+    workspace::release()
 }
 
 /// Builds the built-in templates the rows start from, with their progress on the terminal.
