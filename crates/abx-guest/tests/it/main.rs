@@ -9,4 +9,5 @@ mod files;
 mod private;
 mod process;
 mod sessions;
+mod signed;
 mod wire;
