@@ -222,6 +222,14 @@ fn a_build_that_is_the_same_twice_says_so_and_one_that_is_not_says_where() {
         assert!(status.success());
         std::fs::read(abx.folder().join(file)).expect("the file")
     };
+    let info = |reference: &str| abx.run(&["template", "info", reference, "--json"]).json();
+    let (folder, local) = (info("./same"), info("same"));
+    assert_eq!(
+        (folder["size"].as_u64(), &folder["base"]),
+        (local["size"].as_u64(), &local["base"]),
+        "{folder}"
+    );
+    assert!(folder["size"].as_u64() > Some(0) && folder["base"][0] == "debian:bookworm-slim", "{folder}");
     let first = export("one.tar");
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     build(&abx, &["./same", "--no-cache"]);
@@ -246,6 +254,9 @@ fn a_lock_holds_every_image_that_a_dockerfile_takes_from() {
     let image = lock.split("[[image]]").nth(1).expect("another image");
     assert!(image.contains("\"debian:bookworm\"") && lock.contains("\"debian:bookworm-slim\""), "{lock}");
     abx.run(&["template", "validate", "./held", "--frozen"]).success();
+    let outdated = abx.run(&["template", "outdated", "./held", "--json"]).json();
+    let images: Vec<_> = outdated.as_array().into_iter().flatten().map(|row| &row["reference"]).collect();
+    assert_eq!(images, ["debian:bookworm-slim", "debian:bookworm"], "{outdated}");
     abx.write("held/Dockerfile", text.replace("debian:bookworm AS", "debian:trixie AS"));
     let stderr = abx.run(&["template", "validate", "./held", "--frozen"]).failure(1, "E2008");
     assert!(stderr.contains("`debian:trixie`"), "{stderr}");

@@ -216,6 +216,23 @@ fn the_health_check_is_shown() {
 }
 
 #[test]
+fn failures_in_the_start_period_do_not_count_until_a_check_has_passed() {
+    let Some(abx) = shared() else { return };
+    let check = "healthcheck:\n  command: echo >> /tmp/checks; test -e /tmp/well\n  interval: 0.1\n  retries: 1\n  \
+                 start_period: 86400\n";
+    let template = abx.template("slow-start", &format!("base:\n  from: base\n{check}"));
+    let sandbox = abx.create(&[&template, "--network", "none"]);
+    let checks =
+        || sandbox.sh("cat /tmp/checks 2>/dev/null | wc -l").trim().parse::<u32>().expect("a number");
+    wait_until("some checks", || (checks() > 3).then_some(()));
+    assert_eq!(sandbox.info()["health"], "starting");
+    sandbox.sh("touch /tmp/well");
+    wait_until("healthy", || (sandbox.info()["health"] == "healthy").then_some(()));
+    sandbox.sh("rm /tmp/well");
+    wait_until("unhealthy", || (sandbox.info()["health"] == "unhealthy").then_some(()));
+}
+
+#[test]
 fn a_paused_sandbox_is_not_taken_for_unhealthy() {
     let Some(abx) = shared() else { return };
     let check = "healthcheck:\n  command: exit 0\n  interval: 0.1\n  timeout: 0.1\n  retries: 1\n";
