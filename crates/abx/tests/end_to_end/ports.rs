@@ -66,7 +66,10 @@ fn a_port_in_use_is_an_error_that_names_it_and_leaves_no_sandbox() {
     let words = ["create", "base", "--name", &name, "--port", &format!("{port}:8000")];
     let stderr = abx.run(&words).failure(1, "E2000");
     assert!(stderr.contains(&port.to_string()), "{stderr}");
-    abx.run(&["info", &name]).failure(4, "E2009");
+    let listed = abx.run(&["list"]).success();
+    assert!(!listed.contains(&name), "{listed}");
+    let shown = abx.run(&["info", &name]).success();
+    assert!(shown.contains("ended: startup failed"), "{shown}");
 }
 
 #[test]
@@ -118,4 +121,83 @@ fn a_host_port_that_is_asked_for_twice_is_refused() {
     let words = ["create", "base", "--port", "18999:80", "--port", "18999:81"];
     let stderr = abx.run(&words).failure(2, "E2004");
     assert!(stderr.contains("18999"), "{stderr}");
+}
+
+/// What `abx ports --json` says of a port inside; `None` where it says nothing.
+fn port_of(abx: &abx_test::TestContext, id: &str, port: u16) -> Option<serde_json::Value> {
+    let rows = abx.run(&["ports", id, "--json"]).json();
+    rows.as_array().expect("rows").iter().find(|row| row["port"] == port).cloned()
+}
+
+#[test]
+fn ports_opened_later_are_found_with_their_process() {
+    let Some(abx) = shared() else { return };
+    let sandbox = abx.create(&["base", "--port", "0:8000", "--network", "none"]);
+    let before = port_of(&abx, &sandbox.id, 8000).expect("forwarded");
+    assert_eq!((before["addresses"].as_array().map(Vec::len), before["process"].is_null()), (Some(0), true));
+    assert!(abx.run(&["ports", &sandbox.id]).success().contains("nothing listens"));
+
+    sandbox.sh(SERVE);
+    sandbox.sh("cd /tmp && nohup python3 -m http.server 8001 --bind ::1 >/dev/null 2>&1 &");
+    let row = |port| {
+        wait_until("a listener", || port_of(&abx, &sandbox.id, port).filter(|row| !row["process"].is_null()))
+    };
+    let (asked, later) = (row(8000), row(8001));
+    assert_eq!(asked["host"], before["host"]);
+    assert_eq!((later["addresses"][0].as_str(), later["host"].is_null()), (Some("::1"), true), "{later}");
+    assert_eq!(later["process"]["command"], "python3 -m http.server 8001 --bind ::1");
+    let shown = abx.run(&["ports", &sandbox.id]).success();
+    let line = shown.lines().find(|line| line.starts_with("8001  ")).expect("a row");
+    assert!(line.contains(&format!("({})", later["process"]["pid"])) && line.ends_with("ago"), "{shown}");
+    // Names are served inside by the host, which is no process of the sandbox.
+    assert_eq!(port_of(&abx, &sandbox.id, 53), None);
+}
+
+#[test]
+fn a_port_is_forwarded_while_the_sandbox_runs() {
+    let Some(abx) = shared() else { return };
+    let sandbox = abx.create(&["base", "--network", "none"]);
+    sandbox.sh(&SERVE.replace("8000", "8000 --bind ::1"));
+    let ran = abx.run(&["ports", &sandbox.id, "--forward", "0:8000"]);
+    assert_eq!(ran.status, Some(0), "{ran:#?}");
+    let address = address_of(&sandbox, 8000);
+    assert!(address.ip().is_loopback(), "{address}");
+    assert!(ran.stderr.contains(&format!("{address} leads to port 8000 inside")), "{ran:#?}");
+    let answer = wait_until("an answer", || get(address));
+    assert!(answer.ends_with("hello from inside\n"), "{answer}");
+    // Any host port will do, and one is there already.
+    abx.run(&["ports", &sandbox.id, "--forward", "0:8000"]).success();
+    assert_eq!(sandbox.info()["ports"].as_array().map(Vec::len), Some(1));
+
+    let taken = TcpListener::bind("127.0.0.1:0").expect("bind");
+    let wish = format!("{}:8000", taken.local_addr().expect("address").port());
+    let stderr = abx.run(&["ports", &sandbox.id, "--forward", &wish]).failure(1, "E2000");
+    assert!(stderr.contains("in use"), "{stderr}");
+    abx.run(&["kill", &sandbox.id]).success();
+    assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn who_names_no_sandbox_or_no_ports_is_told() {
+    let Some(abx) = shared() else { return };
+    abx.run(&["ports", "nobody-of-this-name"]).failure(4, "E2009");
+    assert_eq!(abx.run(&["ports", "x", "--forward", "80"]).status, Some(2));
+}
+
+#[test]
+fn public_ports_are_reached_through_every_address_and_others_are_not() {
+    let Some(abx) = shared() else { return };
+    for (public, reached) in [(true, true), (false, false)] {
+        let rest = format!("base:\n  from: base\nnetwork:\n  ports: [8000]\n  public: {public}\n");
+        let template = abx.template(&format!("public-{public}"), &rest);
+        let sandbox = abx.create(&[&template, "--network", "none"]);
+        sandbox.sh(SERVE);
+        let port = address_of(&sandbox, 8000).port();
+        wait_until("an answer", || get(SocketAddr::from(([127, 0, 0, 1], port))));
+        // Another address of this machine.
+        assert_eq!(get(SocketAddr::from(([127, 0, 0, 2], port))).is_some(), reached);
+        if std::path::Path::new("/proc/net/if_inet6").exists() {
+            assert_eq!(get(SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, port))).is_some(), reached);
+        }
+    }
 }
