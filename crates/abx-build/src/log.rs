@@ -51,8 +51,9 @@ impl<'a> Log<'a> {
                 continue;
             }
             self.pending.push(byte);
-            if self.pending.len() >= LONGEST && byte < 0x80 {
-                self.line(shown)?;
+            // A secret may be on its way: what could be its beginning waits.
+            if self.pending.len() >= LONGEST + self.redactor.longest() && byte < 0x80 {
+                self.piece(shown)?;
             }
         }
         Ok(())
@@ -72,6 +73,19 @@ impl<'a> Log<'a> {
     /// The remembered lines, more than [`Log::tail`].
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(String::as_str)
+    }
+
+    /// Shows what there is of a long line, but for an end that could be the beginning of a secret.
+    fn piece(&mut self, shown: &mut dyn FnMut(String)) -> io::Result<()> {
+        let at = self.pending.len() - self.redactor.longest();
+        let mut at = self.redactor.cut(&self.pending, at);
+        while at > 0 && at < self.pending.len() && self.pending[at] & 0xc0 == 0x80 {
+            at -= 1;
+        }
+        let rest = self.pending.split_off(at);
+        self.line(shown)?;
+        self.pending = rest;
+        Ok(())
     }
 
     fn line(&mut self, shown: &mut dyn FnMut(String)) -> io::Result<()> {
@@ -109,6 +123,10 @@ mod tests {
         log.finish(&mut |line| shown.push(line)).expect("finish");
         assert_eq!(shown, ["größe", "**** 1", "23"]);
         assert_eq!(std::fs::read_to_string(log.path()).expect("read"), "größe\n**** 1\n23\n");
+        let long = format!("{}geheim{}", "x".repeat(LONGEST - 3), "y".repeat(LONGEST));
+        let mut shown = String::new();
+        log.note(&long, &mut |line| shown += &line).expect("write");
+        assert_eq!(shown, long.replace("geheim", "****"), "a secret at the seam of a long line");
         for number in 0..1000 {
             log.note(&number.to_string(), &mut drop).expect("note");
         }

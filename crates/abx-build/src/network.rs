@@ -86,20 +86,25 @@ fn loopback_port(address: &str) -> Option<u16> {
     is_loopback.then(|| port.map_or(Some(default), |port| port.parse().ok()))?
 }
 
-/// Replaces the credentials in the host's addresses by stars.
-#[derive(Clone, Debug, Default)]
+/// Replaces the credentials in the host's addresses, and secrets, by stars.
+#[derive(Clone, Default)]
 pub(crate) struct Redactor {
+    /// The longest first.
     secrets: Vec<String>,
 }
+
+/// A shorter secret is in many a word by chance: stars there would hide the log and show the letters. It is hidden
+/// where it stands alone.
+const LONG: usize = 4;
 
 impl Redactor {
     pub(crate) fn new(host: &HostNetwork) -> Self {
         Self::default().with(addresses(host).flat_map(credentials))
     }
 
-    /// The same for these words too; one of less than four letters would be found all over the log.
+    /// The same for these words too.
     pub(crate) fn with(mut self, words: impl IntoIterator<Item = String>) -> Self {
-        self.secrets.extend(words.into_iter().filter(|word| word.len() >= 4));
+        self.secrets.extend(words.into_iter().filter(|word| !word.is_empty()));
         // A longer one may contain a shorter one.
         self.secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         self.secrets.dedup();
@@ -108,8 +113,51 @@ impl Redactor {
 
     /// `text` without them.
     pub(crate) fn apply(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "****"))
+        self.secrets.iter().fold(text.to_owned(), |text, secret| match secret.len() < LONG {
+            true => without_word(&text, secret),
+            false => text.replace(secret, STARS),
+        })
     }
+
+    /// The length of the longest secret, in bytes.
+    pub(crate) fn longest(&self) -> usize {
+        self.secrets.first().map_or(0, String::len)
+    }
+
+    /// Where text can be cut at `at` or before without a secret that is in both parts; behind one that begins it.
+    pub(crate) fn cut(&self, text: &[u8], at: usize) -> usize {
+        let across = self.secrets.iter().filter_map(|secret| {
+            let first = (at + 1).saturating_sub(secret.len());
+            let starts = first..at.min((text.len() + 1).saturating_sub(secret.len()));
+            starts
+                .into_iter()
+                .find(|start| text[*start..].starts_with(secret.as_bytes()))
+                .map(|start| (start, secret.len()))
+        });
+        match across.min() {
+            Some((0, length)) => length,
+            Some((start, _)) => start,
+            None => at,
+        }
+    }
+}
+
+const STARS: &str = "****";
+
+/// `text` without `word` where that is a word of its own.
+fn without_word(text: &str, word: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = 0;
+    for (at, _) in text.match_indices(word) {
+        let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+        let (before, after) = (text[..at].chars().next_back(), text[at + word.len()..].chars().next());
+        if !is_letter(before) && !is_letter(after) {
+            clean += &text[rest..at];
+            clean += STARS;
+            rest = at + word.len();
+        }
+    }
+    clean + &text[rest..]
 }
 
 /// User and password in each address of `value`, together and the password alone.
@@ -163,6 +211,36 @@ mod tests {
             assert_eq!(loopback_port(address), expected, "{address}");
         }
         assert!(loopback_ports(&host()).is_empty());
+    }
+
+    #[test]
+    fn a_short_secret_is_hidden_where_it_stands_alone() {
+        let words = ["x7", "q", "long-one"].map(str::to_owned);
+        let redactor = Redactor::default().with(words);
+        let rows = [
+            ("key=x7, x7x x7", "key=****, x7x ****"),
+            ("q", "****"),
+            ("quick q! q", "quick ****! ****"),
+            ("alongside long-ones", "alongside ****s"),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(redactor.apply(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_cut_goes_through_a_secret() {
+        let redactor = Redactor::default().with(["geheim".to_owned()]);
+        let rows = [
+            ("abcgeheimdef", 3, 3),
+            ("abcgeheimdef", 5, 3),
+            ("abcgeheimdef", 9, 9),
+            ("geheimx", 2, 6),
+            ("", 0, 0),
+        ];
+        for (text, at, expected) in rows {
+            assert_eq!(redactor.cut(text.as_bytes(), at), expected, "{text} at {at}");
+        }
     }
 
     #[test]

@@ -66,7 +66,10 @@ impl Builder {
                 request.file.source.file()
             )));
         }
-        super::schedule::build(&project)?;
+        let built = super::schedule::build(&project);
+        // What a build that failed has read is as good.
+        project.contents.save();
+        built?;
         let states: Vec<&State> =
             project.graph.order.iter().filter_map(|&stage| project.stage(stage)).collect();
         let target = project.stage(project.graph.target).ok_or(BuildError::Defect)?;

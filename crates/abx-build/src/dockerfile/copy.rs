@@ -1,10 +1,11 @@
 //! `COPY` and `ADD`.
 //!
 //! In reading order: [`select`] (which files), [`files`] (what they are), [`paint`] (writing them), [`mode`] and
-//! [`xattrs`]; [`memo`] spares reading what cannot have changed; [`fetch`] and
+//! [`xattrs`]; [`memo`] and [`contents`] spare reading what has not changed; [`fetch`] and
 //! [`archive`] are what `ADD` has besides.
 
 mod archive;
+pub(super) mod contents;
 mod fetch;
 pub(super) mod files;
 mod memo;
@@ -151,7 +152,7 @@ fn complete(
         sources.push(Source::file(&inline.name, node, PathBuf::new(), 0o644, None));
     }
     for source in &mut sources {
-        files::digest(&mut source.items)?;
+        files::digest(&mut source.items, &stage.project.contents)?;
     }
     manner.check(&stage.view(), sources.len())?;
     Ok(sources)

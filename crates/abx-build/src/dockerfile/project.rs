@@ -7,6 +7,7 @@ use abx_core::host::HostNetwork;
 use abx_dockerfile::{Globals, Graph, Inputs, Link, Origin};
 use abx_image::{Image, ImageConfig, ImageId};
 
+use super::copy::contents::Contents;
 use super::refusal::Refusal;
 use super::request::{DockerfileRequest, inputs};
 use super::stage::State;
@@ -26,6 +27,8 @@ pub(super) struct Project<'a> {
     pub(super) renewals: Renewals,
     /// Stars out what must not be in a log.
     pub(super) redactor: Redactor,
+    /// What files of the context contain.
+    pub(super) contents: Contents,
     /// What has become of each stage so far.
     pub(super) finished: Vec<OnceLock<State>>,
 }
@@ -41,7 +44,9 @@ impl<'a> Project<'a> {
         let graph = Graph::new(&request.file, &globals, request.target.as_deref()).map_err(Box::new)?;
         let finished = graph.links.iter().map(|_| OnceLock::new()).collect();
         let redactor = redactor(&workshop.builder.host, request);
-        Ok(Self { workshop, request, inputs, globals, graph, renewals, redactor, finished })
+        let builder = workshop.builder;
+        let contents = Contents::new(&builder.home, &request.context, builder.no_cache);
+        Ok(Self { workshop, request, inputs, globals, graph, renewals, redactor, contents, finished })
     }
 
     /// The image that `FROM` of a stage names.
@@ -105,9 +110,14 @@ impl<'a> Project<'a> {
     }
 }
 
-/// The host's credentials and the caller's secrets, whose lines a log may show one by one.
+/// The host's credentials and the caller's secrets, whose lines a log may show one by one. A line of brackets in a
+/// longer secret tells nobody anything.
 fn redactor(host: &HostNetwork, request: &DockerfileRequest) -> Redactor {
     let texts = request.secrets.iter().map(|secret| String::from_utf8_lossy(&secret.value));
-    let lines = texts.flat_map(|text| text.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>());
+    let lines = texts.flat_map(|text| {
+        let lines: Vec<String> = text.trim().lines().map(|line| line.trim().to_owned()).collect();
+        let says = |line: &String| lines.len() == 1 || line.contains(char::is_alphanumeric);
+        lines.iter().filter(|line| says(line)).cloned().collect::<Vec<_>>()
+    });
     Redactor::new(host).with(lines)
 }

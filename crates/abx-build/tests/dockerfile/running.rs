@@ -15,6 +15,7 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     ("files_are_bound_and_what_is_written_to_them_is_lost", files_are_bound),
     ("memory_is_bounded_and_gone", memory_is_bounded_and_gone),
     ("secrets_are_seen_by_their_step_alone", secrets_are_seen_by_their_step_alone),
+    ("secrets_are_in_no_error_and_short_ones_hidden_as_words", secrets_are_in_no_error),
     ("a_missing_secret_is_refused_where_it_is_required", a_missing_secret_is_refused),
     ("no_network_where_none_is_wanted", no_network_where_none_is_wanted),
     ("arguments_count_once_they_are_declared", arguments_count_once_they_are_declared),
@@ -189,10 +190,28 @@ fn secrets_are_seen_by_their_step_alone() {
         })
     };
     assert!(!holds_secret(world.store.home().root()));
-    assert!(!format!("{:?}", world.request(text)).contains("geheim"));
+    assert!(!format!("{:?} {:?}", world.request(text), built.image).contains("geheim-one"));
     world.secrets[0].value = b"another".to_vec();
     let again = world.build(text);
     assert_eq!(again.image, built.image, "a value is no part of a key");
+}
+
+fn secrets_are_in_no_error() {
+    let mut world = World::new();
+    let secret = |id: &str, value: &str| BuildSecret { id: id.into(), value: value.into() };
+    world.secrets = vec![
+        secret("key", "geheim-one\n"),
+        secret("pin", "7Q"),
+        secret("json", "{\n  \"k\": \"v-long\"\n}\n"),
+    ];
+    let record = Record::default();
+    let text = "FROM tools\nRUN --mount=type=secret,id=key --mount=type=secret,id=pin --mount=type=secret,id=json \
+                cd /run/secrets; cat key; echo \"pin=$(cat pin) x$(cat pin)x {}\"; cat json; exit 9\n";
+    let error = world.build_with(&world.request(text), &record).expect_err("status 9");
+    let lines = record.lines.lock().expect("lock").clone();
+    assert_eq!(lines, ["****", "pin=**** x7Qx {}", "{", "  ****", "}"]);
+    let said = format!("{error} {:?} {:?} {error:?}", error.details(), error.hints());
+    assert!(!said.contains("geheim") && !said.contains("v-long") && !said.contains("=7Q"), "{said}");
 }
 
 fn a_missing_secret_is_refused() {

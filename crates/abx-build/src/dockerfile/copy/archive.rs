@@ -89,6 +89,7 @@ fn member(
         time: Some(Timespec { tv_sec: entry.mtime.seconds, tv_nsec: entry.mtime.nanoseconds.into() }),
         xattrs: entry.xattrs.iter().map(|xattr| (xattr.name.clone(), xattr.value.clone())).collect(),
         inode: None,
+        stamp: None,
     };
     painter.member(&target.join(path), &item, data)
 }

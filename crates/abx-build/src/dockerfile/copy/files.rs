@@ -10,6 +10,7 @@ use abx_dockerfile::{Ignore, Verdict};
 use rustix::fs::Timespec;
 use sha2::{Digest, Sha256};
 
+use super::contents::{Contents, Stamp};
 use crate::canvas::{Owner, attributes};
 use crate::dockerfile::refusal::Refusal;
 use crate::key::{Hasher, hex};
@@ -41,6 +42,8 @@ pub(in crate::dockerfile) struct Item {
     pub(in crate::dockerfile) xattrs: Vec<(String, Vec<u8>)>,
     /// What other names of the same file share, where it has others.
     pub(in crate::dockerfile) inode: Option<(u64, u64)>,
+    /// What a file of the context is known by.
+    pub(in crate::dockerfile) stamp: Option<Stamp>,
 }
 
 /// What an item is.
@@ -153,6 +156,7 @@ impl Root<'_> {
             mode: if matches!(node, Node::Link { .. }) { 0o777 } else { mode },
             owner: if self.is_context { Owner::ROOT } else { owner },
             time: (!self.is_context).then_some(time),
+            stamp: if self.is_context && kind.is_file() { Stamp::of(metadata) } else { None },
             inode: is_shared.then(|| (metadata.dev(), metadata.ino())),
             path,
             host,
@@ -192,19 +196,43 @@ impl<'i> Sieve<'i> {
     }
 }
 
-/// Reads the content of every file whose digest is not known yet.
-pub(in crate::dockerfile) fn digest(items: &mut [Item]) -> Result<(), Refusal> {
+/// Takes the digest of every file that has none yet. What is not known is read, by several threads where it is much.
+pub(in crate::dockerfile) fn digest(items: &mut [Item], contents: &Contents) -> Result<(), Refusal> {
+    let mut unknown: Vec<&mut Item> = Vec::new();
     for item in items {
         let Node::File { digest } = &mut item.node else { continue };
-        if !digest.is_empty() {
-            continue;
+        if let Some(known) = item.stamp.as_ref().and_then(|stamp| contents.find(stamp)) {
+            *digest = known;
+        } else if digest.is_empty() {
+            unknown.push(item);
         }
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = unknown.len().div_ceil(threads).max(LEAST);
+    std::thread::scope(|scope| {
+        let readers = unknown.chunks_mut(share).map(|share| scope.spawn(|| read_all(share, contents)));
+        let readers: Vec<_> = readers.collect();
+        readers
+            .into_iter()
+            .try_for_each(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// So many files are worth a thread.
+const LEAST: usize = 64;
+
+fn read_all(items: &mut [&mut Item], contents: &Contents) -> Result<(), Refusal> {
+    for item in items {
+        let Node::File { digest } = &mut item.node else { continue };
         let unreadable =
             |source| Refusal::File { verb: "read", path: item.host.display().to_string(), source };
         let mut hasher = Sha256::new();
         let mut file = std::fs::File::open(&item.host).map_err(unreadable)?;
         io::copy(&mut file, &mut hasher).map_err(unreadable)?;
         *digest = hex(&hasher.finalize());
+        if let Some(stamp) = item.stamp {
+            contents.add(stamp, digest);
+        }
     }
     Ok(())
 }

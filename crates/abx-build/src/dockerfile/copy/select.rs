@@ -28,7 +28,7 @@ impl Source {
     /// A file that is no part of a directory tree.
     pub(super) fn file(name: &str, node: Node, host: PathBuf, mode: u32, time: Option<Timespec>) -> Self {
         let (path, owner, xattrs) = (PathBuf::new(), Owner::ROOT, Vec::new());
-        let item = Item { path, host, node, mode, owner, time, xattrs, inode: None };
+        let item = Item { path, host, node, mode, owner, time, xattrs, inode: None, stamp: None };
         Self { name: name.into(), items: vec![item], is_archive: false }
     }
 

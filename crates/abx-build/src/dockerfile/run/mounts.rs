@@ -160,7 +160,7 @@ fn find(stage: &Stage<'_, '_>, from: Option<&str>, source: &str) -> Result<Files
     let identity = match is_stored {
         true => identity(&root, &path),
         false => {
-            files::digest(&mut items)?;
+            files::digest(&mut items, &stage.project.contents)?;
             files::hash(&items, Hasher::new("files")).hex()
         }
     };
