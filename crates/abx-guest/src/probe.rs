@@ -78,10 +78,10 @@ async fn finish(child: Child, deadline: Instant) -> ExecResponse {
     ExecResponse { exit_code, timed_out, output: tail.text() }
 }
 
-/// A caller that goes away takes its probe along.
-struct KillOnDrop {
-    pid: Pid,
-    end: Rc<End>,
+/// A caller that goes away takes along what it has started.
+pub(crate) struct KillOnDrop {
+    pub(crate) pid: Pid,
+    pub(crate) end: Rc<End>,
 }
 
 impl Drop for KillOnDrop {

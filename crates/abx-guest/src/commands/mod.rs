@@ -1,13 +1,21 @@
 //! `POST /abx/v1/commands`: who answers for named commands. Where nobody does, our service is started.
 //!
 //! It is a process like any other, as the user, in the workdir; what it and the commands print goes to the log. Once
-//! it has ended, by a command's doing say, the next call starts another.
+//! it has ended, by a command's doing say, the next call starts another. In a sandbox without Python the daemon itself
+//! serves the executables there are ([`native`]).
+//!
+//! - [`executable`], [`arguments`], [`call`]: an executable, what it takes, one run of it.
+
+mod arguments;
+mod call;
+mod executable;
+mod native;
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use abx_protocol::private::{COMMANDS_PORT, CommandService, LIBRARY, StartupState};
+use abx_protocol::private::{COMMANDS_PORT, CommandService, StartupState};
 use abx_protocol::process::{Event, ProcessConfig, ProcessEvent};
 use http::{Response, StatusCode};
 use tokio::net::TcpStream;
@@ -36,25 +44,43 @@ const TOKEN: &str = "ABX_SERVER_TOKEN";
 /// Our service, where it has been started. Who holds the lock looks after it.
 #[derive(Default)]
 pub(crate) struct Commands {
-    ours: Mutex<Option<Rc<Process>>>,
+    ours: Mutex<Ours>,
+}
+
+#[derive(Default)]
+enum Ours {
+    #[default]
+    None,
+    Process(Rc<Process>),
+    /// The daemon's own, which never ends.
+    Native,
+}
+
+impl Ours {
+    fn is_up(&self) -> bool {
+        match self {
+            Self::None => false,
+            Self::Process(process) => !process.has_ended(),
+            Self::Native => true,
+        }
+    }
 }
 
 /// Answers with who serves the port, once it is served.
 ///
 /// # Errors
-/// 404 where the sandbox has no Python, 500 with its last words where the service does not come up.
+/// 404 where the template's commands need Python and there is none, 500 with its last words where the service does not come up.
 pub(crate) async fn ensure(guest: &Rc<Guest>) -> Result<Response<Body>, HttpError> {
     let mut ours = guest.commands.ours.lock().await;
-    let is_ours = |ours: &Option<Rc<Process>>| ours.as_ref().is_some_and(|process| !process.has_ended());
     if !is_served().await {
         wait_for_startup(guest).await;
         if !is_served().await {
-            *ours = Some(start(guest).await?);
+            *ours = start(guest).await?;
         }
     }
     let token = guest.settings.borrow().env.iter().rev().find(|(name, _)| name == TOKEN).cloned();
     let token = token.map(|(_, value)| value).filter(|value| !value.is_empty());
-    let service = CommandService { port: COMMANDS_PORT, is_ours: is_ours(&ours), token };
+    let service = CommandService { port: COMMANDS_PORT, is_ours: ours.is_up(), token };
     Ok(json(StatusCode::OK, &service))
 }
 
@@ -77,7 +103,7 @@ async fn wait_for_startup(guest: &Guest) {
 }
 
 /// Starts our service and waits until it serves.
-async fn start(guest: &Rc<Guest>) -> Result<Rc<Process>, HttpError> {
+async fn start(guest: &Rc<Guest>) -> Result<Ours, HttpError> {
     let words = ["-u", "-m", "agent_sandbox.server", "serve", "--commands", "agent_sandbox.kept"];
     let spec = Launch {
         config: ProcessConfig {
@@ -92,7 +118,14 @@ async fn start(guest: &Rc<Guest>) -> Result<Rc<Process>, HttpError> {
         deadline: None,
         counts_as_use: false,
     };
-    let (process, events) = launch(guest, spec).map_err(explain)?;
+    let (process, events) = match launch(guest, spec) {
+        Ok(launched) => launched,
+        Err(LaunchError::NotFound(_)) => {
+            native::start(guest).await?;
+            return Ok(Ours::Native);
+        }
+        Err(error) => return Err(HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+    };
     let last_words = Rc::new(std::cell::RefCell::new(Tail::default()));
     let relay = tokio::task::spawn_local(relay(guest.clone(), events, last_words.clone()));
     let deadline = Instant::now() + PATIENCE;
@@ -111,7 +144,7 @@ async fn start(guest: &Rc<Guest>) -> Result<Rc<Process>, HttpError> {
         }
         sleep(LOOK).await;
     }
-    Ok(process)
+    Ok(Ours::Process(process))
 }
 
 /// Puts what the service and its commands print into the log, until it ends.
@@ -131,15 +164,5 @@ async fn relay(
             Some(Event::End(_)) => lines.finish(&guest.startup),
             _ => {}
         }
-    }
-}
-
-fn explain(error: LaunchError) -> HttpError {
-    match error {
-        LaunchError::NotFound(_) => HttpError::new(
-            StatusCode::NOT_FOUND,
-            format!("the sandbox has no python3, which the service of {LIBRARY} needs"),
-        ),
-        error => HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
     }
 }
