@@ -6,7 +6,7 @@ use super::shared;
 use abx_test::{LiveSandbox, TestContext, wait_until};
 
 const COMMANDS: &str = include_str!("commands/commands.py");
-const RESIZE: &str = include_str!("commands/resize");
+pub(crate) const RESIZE: &str = include_str!("commands/resize");
 
 /// A sandbox of a child whose parent has commands of every kind, and which has one of its own and one of the same name.
 fn sandbox(abx: &TestContext) -> LiveSandbox<'_> {
@@ -21,7 +21,8 @@ fn sandbox(abx: &TestContext) -> LiveSandbox<'_> {
     abx.create(&[&child, "--network", "none"])
 }
 
-fn value(abx: &TestContext, sandbox: &LiveSandbox<'_>, words: &[&str]) -> Value {
+/// What the command of these words returns.
+pub(crate) fn value(abx: &TestContext, sandbox: &LiveSandbox<'_>, words: &[&str]) -> Value {
     let ran = abx.run(&[&["run", &sandbox.id, "--json"], words].concat());
     assert_eq!(ran.status, Some(0), "{words:?}: {ran:#?}");
     ran.json()
@@ -266,18 +267,4 @@ fn the_package_is_there_for_every_python_and_an_installed_one_stands() {
     sandbox.root_sh("echo 'whole = 1' > /opt/own/agent_sandbox/__init__.py");
     let whole = sandbox.exec(&["python3", "-c", "import agent_sandbox; print(agent_sandbox.whole)"]);
     assert_eq!(whole.success(), "1\n");
-}
-
-#[test]
-fn a_server_of_the_templates_own_is_taken() {
-    let Some(abx) = shared() else { return };
-    let template =
-        abx.template("serving", "base: {from: base}\nsandbox:\n  startup_command: python3 server.py\n");
-    let server = "import time\ntime.sleep(1)\nfrom agent_sandbox.server import command, start\n\n\
-                  @command('mine')\ndef mine(a: int, b: int = 2): return a + b\n\nstart()\n";
-    abx.write("serving/files/server.py", server);
-    let sandbox = abx.create(&[&template, "--network", "none"]);
-    // It is given the time to come up; ours would be in its way.
-    assert_eq!(value(&abx, &sandbox, &["mine", "--arg", "a=40"]), json!(42));
-    assert_eq!(sandbox.sh("pgrep -f '[a]gent_sandbox.server serve' || echo none"), "none\n");
 }

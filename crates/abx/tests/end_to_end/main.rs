@@ -10,6 +10,7 @@ mod cache;
 mod canary;
 mod catalog;
 mod clock;
+mod command_servers;
 mod commands;
 mod create;
 mod dockerfile;
