@@ -92,6 +92,7 @@ fn a_local_template_is_the_image_it_was_and_keeps_its_settings() {
     assert_eq!(again.image, first.image);
     let (mut settings, expected) = (again.effective, first.effective);
     settings.startup_command.clone_from(&expected.startup_command);
+    settings.capabilities_place.clone_from(&expected.capabilities_place);
     assert_eq!(settings, expected, "all but the places, which name the stored file");
 
     world.package("child", "from: app:v1", "resources: {memory: 512}\n");
