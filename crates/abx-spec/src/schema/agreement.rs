@@ -5,12 +5,15 @@ use serde_json::{Value, json};
 
 use crate::Problem;
 use crate::parse::examine;
+use crate::read::keys;
 use crate::yaml::{self, Meaning, Node};
 
 const SEEDS: &[&str] = &[
     include_str!("../../tests/files/full.yaml"),
     include_str!("../../tests/files/shorthand.yaml"),
     include_str!("../../tests/files/egress.yaml"),
+    include_str!("../../tests/files/rest.yaml"),
+    include_str!("../../tests/files/flat.yaml"),
 ];
 
 /// The tree as a schema's validator takes it.
@@ -123,4 +126,44 @@ fn schema_and_reader_agree() {
         found.extend(variants.iter().filter_map(|variant| disagreement(&validator, &variant.to_string())));
     }
     assert!(found.is_empty(), "{} disagreements: {}", found.len(), found.join("\n\n"));
+}
+
+/// Every key of a tree, wherever it stands.
+fn keys_of(value: &Value, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                found.insert(key.clone());
+                keys_of(inner, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys_of(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_is_in_one_of_the_documents() {
+    let mut found = std::collections::BTreeSet::new();
+    for seed in SEEDS {
+        let (root, _) = yaml::load(seed);
+        keys_of(&to_json(&root.expect("a tree")), &mut found);
+    }
+    let full = [
+        keys::TOP,
+        keys::METADATA,
+        keys::BUILD,
+        keys::COPY,
+        keys::RESOURCES,
+        keys::NETWORK,
+        keys::EGRESS,
+        keys::SANDBOX,
+        keys::PROBE,
+        keys::AGENT,
+        keys::HEALTHCHECK,
+    ];
+    let flat = [keys::SHORTHAND, keys::PACKAGES, keys::FILE];
+    let missing: Vec<_> =
+        full.into_iter().chain(flat).flatten().filter(|key| !found.contains(**key)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
