@@ -229,7 +229,7 @@ fn a_terminal_is_joined_typed_into_and_left() {
     check(
         &sandbox,
         &[
-            ("GET /pty/sessions", 200, &[id, r#""cols": 100"#]),
+            ("GET /pty/sessions", 200, &[r#""id": ""#, id, r#""cols": 100"#]),
             (
                 &format!(r#"POST /pty/sessions/{id}/resize {{"cols": 120, "rows": 40}}"#),
                 200,

@@ -42,7 +42,12 @@ def git_status(request):
 def git_diff(request):
     """What differs, of the index with `staged`."""
     staged = str(request.query.get("staged", "")).lower() in ("true", "yes", "1")
-    return {"diff": _git(request, "diff", *(["--cached"] if staged else []))}
+    words = ["diff"] + (["--cached"] if staged else [])
+    # A line a file: lines added, lines removed, its name; binary files have dashes.
+    rows = [line.split("\t") for line in _git(request, *words, "--numstat").splitlines()]
+    added, removed = (sum(int(row[at]) for row in rows if row[at].isdigit()) for at in (0, 1))
+    stats = {"files_changed": len(rows), "insertions": added, "deletions": removed}
+    return {"diff": _git(request, *words), "stats": stats}
 
 
 def _git(request, *words):

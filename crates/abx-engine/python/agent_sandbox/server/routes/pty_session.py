@@ -78,7 +78,7 @@ class Session:
 
     def described(self):
         """What is said of it."""
-        return {"session_id": self.id, "pid": self.pid, "shell": self.shell, "cols": self.size[0],
+        return {"id": self.id, "session_id": self.id, "pid": self.pid, "shell": self.shell, "cols": self.size[0],
                 "rows": self.size[1], "created_at": self.created, "last_activity": self.used,
                 "alive": self._process.poll() is None}
 
