@@ -25,11 +25,13 @@ use super::refusals::{GROUP, NO_POLICY_ALLOWS, SNAPPED};
 use crate::network::SUBNET;
 use crate::network::netlink::{FLAG_ACK, Message};
 use crate::network::nft::METADATA;
+use crate::network::nft::expressions::{
+    ACCEPT, DESTINATION, Expression, address_is, at_most_a_second, established, go_to, goes_to_net,
+    goes_to_port, goes_to_set, icmpv6_within, leaves_by, log, protocol_is, reject, reset, verdict,
+};
 use crate::network::nft::words::{
-    ACCEPT, DELETE_TABLE, DESTINATION, Expression, HOOK_OUTPUT, NEW_TABLE, address_is, address_set,
-    at_most_a_second, begin, chain, end, established, go_to, goes_to_net, goes_to_port, goes_to_set,
-    hold as hold_one, hooked_chain, icmpv6_within, leaves_by, log, protocol_is, reject, reset, rule, table,
-    verdict,
+    DELETE_TABLE, HOOK_OUTPUT, NEW_TABLE, address_set, begin, chain, end, hold as hold_one, hooked_chain,
+    rule, table,
 };
 
 /// Refusals by one rule that are told in a second; the rest are refused without a word.

@@ -3,6 +3,7 @@
 //! Sockets are made in the network namespace they belong to, before the program starts, and served by one thread of
 //! the owner's process, which polls them all: an idle connection costs two descriptors and no buffer.
 
+mod connect;
 mod dns;
 mod names;
 mod serve;

@@ -1,7 +1,7 @@
 //! The thread that serves all sockets of a sandbox.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,15 +9,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{Timespec, epoll};
 use rustix::io::{Errno, Result};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
 
+use super::connect::{Address, begin, reset};
 use super::dns::{self, Query};
 use super::names;
 use super::serving::{Order, Orders};
 use super::stream::{Pair, Turn};
 use super::{Activity, Listener, Relay, Target};
 use crate::guard::{Guard, Question};
-use crate::network::netns;
 
 /// Everything that is polled, by the number it was registered under.
 #[derive(Debug)]
@@ -51,12 +50,6 @@ enum Source {
         rest: Vec<Address>,
     },
     Pair(Pair),
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Address {
-    Guest(SocketAddr),
-    Host(SocketAddr),
 }
 
 /// Connections open at once; more are refused. What they cost is the owner's, not the sandbox's, and the sandbox can
@@ -341,32 +334,11 @@ impl Server {
     }
 }
 
-/// What is closed after this is told so by a reset, as a closed port would.
-fn reset(client: &TcpStream) {
-    let _ = sockopt::set_socket_linger(client, Some(Duration::ZERO));
-}
-
-/// Begins to connect, from the namespace the address is in.
-fn begin(netns: &OwnedFd, address: Address) -> Result<TcpStream> {
-    let make = |address: SocketAddr| {
-        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        socket_with(family, SocketType::STREAM, flags, None).map(|socket| (socket, address))
-    };
-    let (socket, address) = match address {
-        Address::Host(address) => make(address)?,
-        Address::Guest(address) => netns::within(netns.as_fd(), || make(address))??,
-    };
-    match connect(&socket, &address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
-        Err(errno) => Err(errno),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs::File;
     use std::io::{Read, Write};
+    use std::net::SocketAddr;
 
     use super::*;
 

@@ -15,6 +15,7 @@
 //! What a sandbox tries in vain is refused at once (`icmpx port-unreachable`) where the kernel can, else dropped.
 //! The empty chain tells which generation of the table is there: a later one replaces it as a whole.
 
+pub(crate) mod expressions;
 pub(crate) mod words;
 
 use rustix::io::Errno;
@@ -22,11 +23,14 @@ use rustix::io::Errno;
 use super::netlink::{FLAG_ACK, Message, Netlink, attributes};
 use super::{SUBNET, failed, lacking};
 use crate::error::{Feature, IsolateError};
+use expressions::{
+    ACCEPT, DESTINATION, DROP, EQUAL, Expression, NOT_EQUAL, SOURCE, address_is, established, expression,
+    from_sandbox, reject, to_sandbox, verdict,
+};
 use words::{
-    ACCEPT, CHAIN_HOOK, CHAIN_NAME, CHAIN_POLICY, CHAIN_TABLE, DELETE_TABLE, DESTINATION, DROP, EQUAL,
-    Expression, GET_CHAIN, GET_GENERATION, HOOK_FORWARD, HOOK_INPUT, HOOK_NUMBER, HOOK_POSTROUTING, INET,
-    NEW_TABLE, NOT_EQUAL, SOURCE, TABLE, address_is, begin, chain, end, established, expression,
-    from_sandbox, header, hooked_chain, reject, rule, table, to_sandbox, verdict,
+    CHAIN_HOOK, CHAIN_NAME, CHAIN_POLICY, CHAIN_TABLE, DELETE_TABLE, GET_CHAIN, GET_GENERATION, HOOK_FORWARD,
+    HOOK_INPUT, HOOK_NUMBER, HOOK_POSTROUTING, INET, NEW_TABLE, TABLE, begin, chain, end, header,
+    hooked_chain, rule, table,
 };
 
 const GENERATION: &str = "v2";
