@@ -4,7 +4,7 @@
 //! panic (`cargo xtask fuzz`); what it has found, and what reaches far, is kept in `fuzz/corpus/<target>/`, and a
 //! test of this crate replays it.
 //!
-//! In reading order: [`template`], [`index`], [`reference`], [`dockerfile`], [`words`], [`ignore`], `registry`
+//! In reading order: [`template`], [`index`], [`suite`], [`reference`], [`dockerfile`], [`words`], [`ignore`], `registry`
 //! ([`manifest`], [`image_config`], [`log_in`]), [`tar`], `unpacked` ([`archive`], [`zip`], [`layer`]), [`lock`];
 //! `place` for what is said of a place in a text.
 //!
@@ -18,6 +18,7 @@ mod lock;
 mod place;
 mod reference;
 mod registry;
+mod suite;
 mod tar;
 mod template;
 mod unpacked;
@@ -29,6 +30,7 @@ pub use index::index;
 pub use lock::lock;
 pub use reference::reference;
 pub use registry::{image_config, log_in, manifest};
+pub use suite::suite;
 pub use tar::tar;
 pub use template::{migrate, template};
 pub use unpacked::{archive, layer, zip};
@@ -50,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     target("template", template),
     target("migrate", migrate),
     target("index", index),
+    target("suite", suite),
     target("reference", reference),
     target("dockerfile", dockerfile),
     target("words", words),

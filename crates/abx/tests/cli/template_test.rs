@@ -14,7 +14,7 @@ fn every_fault_of_a_file_of_tests_is_told_with_its_place() {
     with_tests(&abx, "tests:\n  - name: it greets\n    run: ./hello\n    stdot: hello\n  - name: alone\n");
     for verb in ["test", "validate"] {
         let ran = abx.run(&["template", verb, "./shop"]);
-        assert_eq!(ran.status, Some(1), "{verb}: {ran:#?}");
+        assert_eq!(ran.status, Some(2), "{verb}: {ran:#?}");
         for line in [
             "error[E2004]: unknown key `stdot` in `tests`",
             " --> ./shop/tests/hello.yaml:4:5",
