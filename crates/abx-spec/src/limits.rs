@@ -78,3 +78,12 @@ pub const FILE_BYTES: usize = 1 << 20;
 pub const INDEX_NODES: usize = 400_000;
 /// Bytes of an index.
 pub const INDEX_BYTES: usize = 8 << 20;
+
+/// Whether `capabilities` may hold the word.
+pub fn is_capability(word: &str) -> bool {
+    let own = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter))
+    };
+    CAPABILITIES.contains(&word) || word.strip_prefix("x-").is_some_and(own)
+}

@@ -30,6 +30,8 @@ pub struct CreateRequest {
     pub pause_on_timeout: bool,
     /// Beside the template's own ports.
     pub ports: Vec<PortRequest>,
+    /// Instead of the template's own set.
+    pub capabilities: Option<Vec<String>>,
     /// `Some(false)`: loopback only.
     pub network: Option<bool>,
     /// What of the outside may be reached, before anything the template says of it.

@@ -43,6 +43,8 @@ pub enum Error {
     PackageFile { path: PathBuf, source: std::io::Error },
     #[error("the capability `{capability}` is not granted to a sandbox of {template}")]
     Capability { capability: &'static str, template: String, granted: Vec<String>, origin: Option<String> },
+    #[error("--capabilities: unknown capability `{word}`")]
+    UnknownCapability { word: String },
     #[error("{what} {value} is outside {low} to {high}")]
     OutOfBounds { what: String, value: String, low: String, high: String },
     #[error("host port {port} is asked for twice")]
@@ -159,7 +161,7 @@ impl Fault for Error {
     fn code(&self) -> Code {
         match self {
             Self::Capability { .. } => Code::Capability,
-            Self::OutOfBounds { .. } | Self::PortTwice { .. } => Code::SpecInvalid,
+            Self::UnknownCapability { .. } | Self::OutOfBounds { .. } | Self::PortTwice { .. } => Code::SpecInvalid,
             Self::NoLocalTemplate { .. } | Self::NotCached { .. } | Self::NoPool { .. } => {
                 Code::TemplateNotFound
             }
@@ -182,9 +184,11 @@ impl Fault for Error {
             Self::Capability { capability, granted, origin, .. } => {
                 let at = origin.as_ref().map(|origin| format!(" at {origin}")).unwrap_or_default();
                 let now = if granted.is_empty() { "nothing".to_owned() } else { granted.join(", ") };
-                vec![format!(
-                    "add `{capability}` to `capabilities`{at}, which grant {now}; then create another sandbox"
-                )]
+                vec![format!("`capabilities`{at} grants {now}; add `{capability}` there and create another sandbox")]
+            }
+            Self::UnknownCapability { .. } => {
+                let known = abx_spec::limits::CAPABILITIES.join(", ");
+                vec![format!("there are {known}; words of your own begin with `x-`")]
             }
             Self::NoHome => vec!["set HOME, or ABX_HOME to the folder for abx's state".into()],
             Self::NoLocalTemplate { .. } => {

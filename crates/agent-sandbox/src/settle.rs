@@ -59,11 +59,8 @@ pub(crate) fn settle(
         public: effective.public,
         network: request.network.unwrap_or(true),
         egress: egress(effective.egress.as_ref(), request)?,
-        capabilities: effective.capabilities.clone(),
-        capability_origin: effective
-            .capabilities_place
-            .as_ref()
-            .map(|place| format!("{}:{}:{}", place.file, place.line, place.column)),
+        capabilities: request.capabilities.clone().unwrap_or_else(|| effective.capabilities.clone()),
+        capability_origin: capability_origin(effective, request),
         startup_command: effective.startup_command.as_ref().map(|command| command.value.clone()),
         readiness: effective.readiness_probe.as_ref().map(|probe| Readiness {
             check: match &probe.value.check {
@@ -84,6 +81,15 @@ pub(crate) fn settle(
         files,
         loopback,
     })
+}
+
+/// What states the capabilities, in words: an option, a line of a file, or nothing.
+fn capability_origin(effective: &abx_spec::Effective, request: &CreateRequest) -> Option<String> {
+    if request.capabilities.is_some() {
+        return Some("--capabilities".to_owned());
+    }
+    let place = effective.capabilities_place.as_ref()?;
+    Some(format!("{}:{}:{}", place.file, place.line, place.column))
 }
 
 /// A template by name and version; an image run directly has neither, and is what the caller called it.
@@ -140,7 +146,10 @@ pub(crate) fn check(context: &Context, request: &CreateRequest) -> Result<(), Er
     request.idle_timeout.map(|seconds| asked("idle-timeout", seconds, timeout)).transpose()?;
     ports(&[], &request.ports)?;
     egress(None, request)?;
-    Ok(())
+    match request.capabilities.iter().flatten().find(|word| !limits::is_capability(word)) {
+        Some(word) => Err(Error::UnknownCapability { word: word.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// Seconds; a caller may say 0 for never, unless the operator has shortened the longest life.

@@ -2,7 +2,7 @@
 
 use super::keys;
 use super::reader::{Fields, Reader};
-use crate::limits::{CAPABILITIES, DEFAULT_PROBE_INTERVAL, DEFAULT_PROBE_TIMEOUT};
+use crate::limits::{CAPABILITIES, DEFAULT_PROBE_INTERVAL, DEFAULT_PROBE_TIMEOUT, is_capability};
 use crate::near::nearest;
 use crate::problem::Problem;
 use crate::spec::{At, Check, Clearable, Mode, Probe, Sandbox};
@@ -119,10 +119,3 @@ pub(super) fn capabilities(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<
     Some(reader.at(words, node.span))
 }
 
-fn is_capability(word: &str) -> bool {
-    let own = |name: &str| {
-        !name.is_empty()
-            && name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter))
-    };
-    CAPABILITIES.contains(&word) || word.strip_prefix("x-").is_some_and(own)
-}

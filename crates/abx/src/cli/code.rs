@@ -10,7 +10,7 @@ use super::values::KeyValue;
 /// expression is printed; pictures are saved to files whose names are printed. A cell that raises ends with status 1
 /// and its traceback, one that is cut by --timeout with status 5.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 #[command(group = ArgGroup::new("what").required(true).args(["code", "file", "contexts", "new", "restart", "remove"]))]
 pub(crate) struct CodeArgs {
     /// Id, a unique prefix of it, or the name
@@ -69,6 +69,9 @@ pub(crate) struct CodeArgs {
     #[arg(long, value_name = "C")]
     pub(crate) remove: Option<String>,
 }
+
+const USAGE: &str =
+    "abx code [OPTIONS] ID CODE|-f FILE|-\n       abx code ID --contexts | --new | --restart C | --remove C";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -39,6 +39,10 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_enum, value_name = "none|default", hide_possible_values = true)]
     pub(crate) network: Option<NetworkArg>,
 
+    /// Grant these capabilities and no others, instead of the template's own: shell,files,code,…
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) capabilities: Option<Vec<String>>,
+
     /// Let it reach this: a name, `*.name`, an address or a network, each with `:PORT` if need be (repeatable)
     #[arg(long, value_name = "TARGET", value_parser = parse_target)]
     pub(crate) allow_out: Vec<Target>,

@@ -62,6 +62,7 @@ pub(super) fn overridden(reference: String, args: &OverrideArgs) -> CreateReques
         timeout: args.timeout,
         idle_timeout: args.idle_timeout,
         ports: args.port.iter().map(|port| PortRequest { host: port.host, guest: port.guest }).collect(),
+        capabilities: args.capabilities.clone(),
         allow_out: args.allow_out.clone(),
         deny_out: args.deny_out.clone(),
         network: args.network.map(|network| network == NetworkArg::Default),

@@ -98,6 +98,7 @@ fn overrides(request: &CreateRequest) -> Vec<(String, &'static str, Value)> {
     ] {
         add(key, name, (!targets.is_empty()).then(|| json!(targets)));
     }
+    add("capabilities", "capabilities", request.capabilities.as_ref().map(|words| json!(words)));
     for port in &request.ports {
         add("network.ports", "port", Some(json!(port.guest)));
     }

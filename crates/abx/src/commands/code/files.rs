@@ -46,6 +46,7 @@ pub(super) fn tells(result: &CodeResult) -> bool {
     let is_picture = [&result.png, &result.jpeg, &result.svg, &result.pdf].iter().any(|form| form.is_some());
     let has_other =
         is_picture || [&result.html, &result.latex, &result.markdown].iter().any(|form| form.is_some());
+    let has_other = has_other || result.json.is_some();
     result.text.as_ref().is_some_and(|text| !(has_other && bare(text)))
 }
 
