@@ -25,6 +25,7 @@
 //!     cache/own/<template>/mounts/   what `RUN --mount=type=cache` of its Dockerfile keeps
 //!     cache/urls/<digest>/           what `ADD` of an address has yielded
 //!     cache/copied/<digest>          which files a `COPY --from` has copied
+//!     cache/contents/<digest>        what the files of a build context contain, by their times
 //!     disks/<MB>-v<n>/               formatted, empty disks to take for new sandboxes
 //!     tools/                         helper programs by digest (the guest daemon, uv)
 //!     staging/                       half-made entries; each is locked by its maker
