@@ -8,9 +8,12 @@ use abx_core::{Code, Fault};
 pub use abx_engine::control::LimitHits;
 pub use abx_engine::{EndReason, Health, NO_POLICY_ALLOWS, PortMapping, Refusal, RefusalReport};
 use abx_engine::{PortRequest, Record};
-use serde::Serialize;
 
 use crate::{Context, Error};
+
+mod info;
+
+pub use info::{Info, LiveInfo, Status};
 
 /// A sandbox that lives, or is stopped and can be started again.
 #[derive(Clone, Debug)]
@@ -18,72 +21,6 @@ pub struct Sandbox {
     home: abx_core::Home,
     exe: PathBuf,
     record: Record,
-}
-
-/// What there is to know of a sandbox, live or ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Info {
-    pub id: String,
-    pub name: Option<String>,
-    pub template: String,
-    pub status: Status,
-    /// Why it ended or stopped, for one that has.
-    pub reason: Option<EndReason>,
-    /// The number that was hit: seconds of a timeout, MB of memory or disk, failed checks.
-    pub limit: Option<u64>,
-    /// The last word of what has failed.
-    pub detail: Option<String>,
-    /// Seconds since the epoch.
-    pub created: u64,
-    /// Seconds since the epoch: when its timeout ends it, or when it ended. `None` for never, and while the clock stands
-    /// still: before it is ready, paused or stopped.
-    pub ends: Option<u64>,
-    /// The rest is there for those that have not ended.
-    #[serde(skip_serializing_if = "Option::is_none", flatten)]
-    pub live: Option<LiveInfo>,
-}
-
-/// The part of [`Info`] that only a sandbox has which has not ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LiveInfo {
-    pub image: String,
-    pub user: String,
-    pub workdir: String,
-    pub shell: String,
-    /// `ephemeral` or `persistent`.
-    pub mode: String,
-    pub cpu: f64,
-    /// MB.
-    pub memory: u64,
-    /// MB.
-    pub disk: u64,
-    pub pids: u64,
-    /// Seconds; 0 for never.
-    pub timeout: u64,
-    /// Seconds; 0 for never.
-    pub idle_timeout: u64,
-    pub network: bool,
-    /// What of the outside may be reached; `None`: everything.
-    pub egress: Option<Egress>,
-    pub ports: Vec<PortMapping>,
-    pub capabilities: Vec<String>,
-    pub health: Health,
-}
-
-/// What a sandbox does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// Not ready yet.
-    Starting,
-    Running,
-    /// Frozen; it keeps its memory.
-    Paused,
-    /// Nothing of it runs; its files are kept, and whoever uses it starts it again.
-    Stopped,
-    /// It waits in a pool.
-    Pooled,
-    Ended,
 }
 
 /// Finds a sandbox by id, unique prefix of an id, or name.
@@ -258,64 +195,5 @@ impl Sandbox {
     pub async fn extend(&self, seconds: u64) -> Result<Info, Error> {
         let record = abx_engine::control::extend(&self.home, &self.record.id, seconds).await?;
         Ok(Info::of_live(&record))
-    }
-}
-
-impl Info {
-    fn of_live(record: &Record) -> Self {
-        let settings = &record.settings;
-        let status = match record.state {
-            _ if record.pooled => Status::Pooled,
-            abx_engine::State::Starting => Status::Starting,
-            abx_engine::State::Running => Status::Running,
-            abx_engine::State::Paused => Status::Paused,
-            abx_engine::State::Stopped => Status::Stopped,
-        };
-        let stopped = record.stopped.clone().filter(|_| status == Status::Stopped);
-        let live = LiveInfo {
-            image: settings.image.clone(),
-            user: settings.user.clone(),
-            workdir: settings.workdir.clone(),
-            shell: settings.shell.clone(),
-            mode: if settings.persistent { "persistent" } else { "ephemeral" }.to_owned(),
-            cpu: settings.cpu,
-            memory: settings.memory,
-            disk: settings.disk,
-            pids: settings.pids,
-            timeout: settings.timeout,
-            idle_timeout: settings.idle_timeout,
-            network: settings.network,
-            egress: settings.egress.clone(),
-            ports: if status == Status::Stopped { Vec::new() } else { record.ports.clone() },
-            capabilities: settings.capabilities.clone(),
-            health: record.health,
-        };
-        Self {
-            id: record.id.to_string(),
-            name: settings.name.clone(),
-            template: settings.template.clone(),
-            status,
-            reason: stopped.as_ref().map(|cause| cause.reason),
-            limit: stopped.as_ref().and_then(|cause| cause.limit),
-            detail: stopped.and_then(|cause| cause.detail),
-            created: record.created,
-            ends: record.ends,
-            live: Some(live),
-        }
-    }
-
-    fn of_ended(ended: abx_engine::Ended) -> Self {
-        Self {
-            id: ended.id.to_string(),
-            name: ended.name,
-            template: ended.template,
-            status: Status::Ended,
-            reason: Some(ended.cause.reason),
-            limit: ended.cause.limit,
-            detail: ended.cause.detail,
-            created: ended.created,
-            ends: Some(ended.ended),
-            live: None,
-        }
     }
 }

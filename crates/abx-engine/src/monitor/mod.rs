@@ -6,6 +6,7 @@
 //! directories, the entry) is found by the fallen lock, see [`crate::clean`]; the entry of a sandbox that is kept stays
 //! on purpose.
 
+mod causes;
 mod claim;
 mod clock;
 mod end;
@@ -14,6 +15,7 @@ mod idle;
 mod inherited;
 mod launch;
 mod log;
+mod parts;
 mod plan;
 mod ports;
 mod ready;
@@ -34,7 +36,8 @@ use clock::Clock;
 use end::End;
 use inherited::Inherited;
 use launch::Launched;
-use supervise::{Parts, Supervisor};
+use parts::Parts;
+use supervise::Supervisor;
 
 /// First argument of the executable when it serves as a monitor.
 pub const ENTRY: &str = "__monitor";

@@ -1,17 +1,14 @@
 //! Looks after a ready sandbox until there is a reason to end it.
 
 use std::fs::File;
-use std::path::Path;
 use std::time::Duration;
 
 use abx_client::Client;
 use abx_isolate::Running;
 use tokio::io::AsyncReadExt;
 use tokio::io::unix::AsyncFd;
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 use super::clock::Clock;
@@ -19,42 +16,11 @@ use super::end::End;
 use super::health::Checks;
 use super::idle::Idle;
 use super::inherited::Inherited;
-use super::plan::Plan;
+use super::parts::Parts;
 use super::requests::{self, Asked, answer, refuse};
-use super::{claim, ports, ready};
+use super::{causes, claim, ports, ready};
 use crate::control::{Answer, IN_NO_POOL, Request};
-use crate::{Cause, EndReason, EngineError, Health, Record, State};
-
-/// What the monitor holds beside the process itself.
-pub(super) struct Parts {
-    pub client: Client,
-    /// Our end of the daemon's control socket; while it is open the daemon stays.
-    pub guest: UnixStream,
-    /// What is asked of this monitor.
-    pub asked: mpsc::Receiver<Asked>,
-}
-
-impl Parts {
-    /// Begins to serve; the second writes the log until nobody can print any more.
-    pub(super) fn new(
-        dir: &Path,
-        plan: Plan,
-    ) -> Result<(Self, JoinHandle<std::io::Result<()>>), EngineError> {
-        let failed = || EngineError::state(dir);
-        let log = tokio::spawn(plan.log.take_over());
-        plan.control.set_nonblocking(true).map_err(failed())?;
-        plan.guest.set_nonblocking(true).map_err(failed())?;
-        let control = UnixListener::from_std(plan.control).map_err(failed())?;
-        let (ask, asked) = mpsc::channel(8);
-        tokio::spawn(requests::serve(control, ask));
-        let parts = Self {
-            client: Client::new(dir.join("guest.sock")),
-            guest: UnixStream::from_std(plan.guest).map_err(failed())?,
-            asked,
-        };
-        Ok((parts, log))
-    }
-}
+use crate::{Cause, EndReason, Health, Record, State};
 
 /// A sandbox that is looked after.
 pub(super) struct Supervisor<'a> {
@@ -94,7 +60,7 @@ impl<'a> Supervisor<'a> {
             let moves = self.record.state == State::Running && self.held.is_none();
             let idles = moves && !self.record.pooled;
             tokio::select! {
-                _ = exited.readable() => return End::of(self.death()),
+                _ = exited.readable() => return End::of(causes::death(&self.record.settings, self.running)),
                 _ = terminated.recv() => return End::of(self.terminated()),
                 () = self.clock.is_up() => {
                     if let Some(end) = self.time_is_up() {
@@ -116,9 +82,9 @@ impl<'a> Supervisor<'a> {
                     }
                 }
                 health = checks.changed(), if moves => self.set_health(health),
-                () = until(self.given_up), if moves => return End::of(self.unhealthy(&checks)),
+                () = until(self.given_up), if moves => return End::of(causes::unhealthy(&checks)),
                 () = startup_ended(&mut parts.guest), if moves => {
-                    if let Some(cause) = self.startup_ended(&parts.client).await {
+                    if let Some(cause) = causes::startup_ended(&parts.client, &self.record.settings, self.running).await {
                         return End::of(cause);
                     }
                 }
@@ -298,37 +264,9 @@ impl<'a> Supervisor<'a> {
         let _ = self.record.write(&self.inherited.dir);
     }
 
-    fn unhealthy(&self, checks: &Checks) -> Cause {
-        let (failures, detail) = checks.complaint();
-        Cause { detail, ..Cause::of(EndReason::Unhealthy, failures) }
-    }
-
-    /// Why process 1 is gone.
-    fn death(&self) -> Cause {
-        match ready::limit_hit(&self.record.settings, self.running) {
-            Some((ready::MEMORY, limit)) => Cause::of(EndReason::Memory, limit),
-            _ => EndReason::Crashed.into(),
-        }
-    }
-
     /// The host shuts down, or somebody means this sandbox alone.
     fn terminated(&self) -> Cause {
         if self.record.kept { EndReason::Stopped.into() } else { EndReason::Killed.into() }
-    }
-
-    /// A startup command that failed because of a limit takes its sandbox along: what it is for is gone, and would go
-    /// again. Any other end of it leaves the sandbox to whoever wants to look into it.
-    async fn startup_ended(&self, client: &Client) -> Option<Cause> {
-        const KILLED: u8 = 128 + 9;
-        let startup = client.startup().await.ok().filter(abx_client::Startup::failed)?;
-        let (limit, number) = ready::limit_hit(&self.record.settings, self.running)?;
-        let detail = startup.tail.lines().last().map(str::to_owned);
-        match limit {
-            // Somebody else's process may have been killed for memory, and this one have failed for another reason.
-            ready::MEMORY if startup.exit_code == Some(KILLED) => Some(Cause::of(EndReason::Memory, number)),
-            ready::MEMORY => None,
-            _ => Some(Cause { detail, ..Cause::of(EndReason::Disk, number) }),
-        }
     }
 }
 
