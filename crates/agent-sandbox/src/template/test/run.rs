@@ -10,6 +10,7 @@ use abx_spec::suite::{Check, Test};
 use super::finding::{Finding, Unseen};
 use super::report::{FileReport, Outcome};
 use super::{TestRequest, TestSandboxes, TestWatcher};
+use crate::sandbox::LimitHits;
 use crate::{Context, CreateRequest, Error, FetchOptions, Sandbox};
 
 /// What all tests of a run share.
@@ -63,7 +64,13 @@ impl Runner<'_> {
                 Err(error) => return (None, Err(error.into())),
             },
         };
-        let found = self.look(&sandbox, test).await;
+        let before = sandbox.limit_hits();
+        let mut found = self.look(&sandbox, test).await;
+        if let Ok(finding) = &mut found
+            && !finding.failures.is_empty()
+        {
+            finding.output.extend(limit_hit(&sandbox, before));
+        }
         (Some(sandbox), found)
     }
 
@@ -122,6 +129,18 @@ impl Runner<'_> {
         let _ = sandbox.kill().await;
         None
     }
+}
+
+/// What failed while a limit was hit failed of that, as far as anybody can tell.
+fn limit_hit(sandbox: &Sandbox, before: LimitHits) -> Option<String> {
+    let (after, (_, memory, _, pids)) = (sandbox.limit_hits(), sandbox.limits());
+    if after.memory_kills > before.memory_kills {
+        return Some(format!(
+            "the sandbox's memory limit of {memory} MB was hit, and a process of it killed"
+        ));
+    }
+    let is_refused = after.refused_forks > before.refused_forks;
+    is_refused.then(|| format!("the sandbox's limit of {pids} processes was hit, and another one refused"))
 }
 
 fn outcome(test: &Test, begun: Instant, found: Result<Finding, Unseen>) -> Outcome {
