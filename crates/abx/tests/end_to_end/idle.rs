@@ -12,7 +12,7 @@ fn an_open_connection_to_a_forwarded_port_is_use_and_a_closed_one_is_none() {
     let Some(abx) = shared() else { return };
     let sandbox = abx.create(&["base", "--network", "none", "--port", "0:8000", "--idle-timeout", "3"]);
     let host = sandbox.info()["ports"][0]["host"].as_str().expect("an address").to_owned();
-    let serve = "import socket, time; s = socket.create_server((\"127.0.0.1\", 8000)); a = s.accept(); time.sleep(1000)";
+    let serve = "import socket, time; s = socket.create_server((\"127.0.0.1\", 8000)); c = s.accept()[0]; c.recv(1); c.close(); time.sleep(1000)";
     sandbox.sh(&format!(
         "nohup python3 -c '{serve}' >/dev/null 2>&1 & until grep -q :1F40 /proc/net/tcp; do sleep 0.05; done"
     ));
