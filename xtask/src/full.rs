@@ -15,7 +15,7 @@ const BENCH_RUNS: &str = "100";
 /// Kills at random for long, creates and kills a thousand times, builds and tests the templates, builds Dockerfiles
 /// beside BuildKit, gives any bytes to every reader, measures every row, and writes `benches/results/full.md`.
 pub(crate) fn run() -> Result<(), Failure> {
-    let mut text = format!("# {} on {}\n\n{}\n", "cargo xtask full", date()?, machine());
+    let mut text = heading("cargo xtask full")?;
     let _ = writeln!(text, "## Killed at random\n\n```text\n{}```\n", killed()?);
     let _ = writeln!(text, "## Created and killed\n\n{}", bench::tables(&["soak".to_owned()])?);
     let _ = writeln!(text, "## Templates\n\n{}", templates::table(&workspace::release()?)?);
@@ -30,6 +30,11 @@ pub(crate) fn run() -> Result<(), Failure> {
     std::fs::write(&path, text).map_err(Failure::file(&path))?;
     tool::say(&format!("written to {}", path.display()));
     Ok(())
+}
+
+/// What a file of results begins with: the chore, the day, the machine.
+pub(crate) fn heading(chore: &str) -> Result<String, Failure> {
+    Ok(format!("# {chore} on {}\n\n{}\n", date()?, machine()))
 }
 
 /// What the test says of its rounds.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::{tool, workspace};
+use crate::{full, tool, workspace};
 
 /// Parents before their children, so that each is built on what is there.
 const TEMPLATES: [&str; 5] = ["base", "python-base", "python-data-science", "node-web", "code-interpreter"];
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         [option, program] if option == "--abx" => PathBuf::from(program),
         _ => return Err(Failure::Usage(USAGE.to_owned())),
     };
-    let text = format!("# Templates\n\n{}", table(&program)?);
+    let text = format!("{}{}", full::heading("cargo xtask templates")?, table(&program)?);
     let path = workspace::root().join("benches/results/templates.md");
     std::fs::write(&path, text).map_err(Failure::file(&path))?;
     tool::say(&format!("written to {}", path.display()));
