@@ -77,6 +77,8 @@ fn record(id: &SandboxId, workdir: &Path, user: &str) -> Record {
         pids: 2048,
         timeout: 600,
         idle_timeout: 0,
+        pause_on_timeout: false,
+        unhealthy_timeout: 0,
         ports: Vec::new(),
         public: false,
         egress: None,
@@ -101,6 +103,11 @@ fn record(id: &SandboxId, workdir: &Path, user: &str) -> Record {
         ports: vec![PortMapping { guest: 80, host: SocketAddr::from(([127, 0, 0, 1], 8080)) }],
         monitor: std::process::id(),
         init: 0,
+        kept: false,
+        stopped: None,
+        ids: None,
+        boot: String::new(),
+        pooled: false,
     }
 }
 
