@@ -12,6 +12,7 @@ pub(crate) enum Row {
     Cells,
     Files,
     Echo,
+    Pool,
     SecondCreate,
     Build,
     Dockerfile,
@@ -36,7 +37,7 @@ pub(crate) enum Reach {
 
 impl Row {
     /// All of the comparison, in the order they are run.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::StartNone,
         Self::StartNet,
         Self::Exec,
@@ -46,6 +47,7 @@ impl Row {
         Self::Cells,
         Self::Files,
         Self::Echo,
+        Self::Pool,
         Self::SecondCreate,
         Self::Build,
         Self::Dockerfile,
@@ -69,6 +71,7 @@ impl Row {
             Self::Cells => "cells",
             Self::Files => "files",
             Self::Echo => "echo",
+            Self::Pool => "pool",
             Self::SecondCreate => "second-create",
             Self::Build => "build",
             Self::Dockerfile => "dockerfile",
@@ -94,6 +97,7 @@ impl Row {
             Self::Cells => "code in a context: the first cell and the next",
             Self::Files => "100 MB into a sandbox and out of it",
             Self::Echo => "a character in a terminal",
+            Self::Pool => "a ready sandbox taken from a pool",
             Self::SecondCreate => "create from a template that is built",
             Self::Build => "a template built cold, cached, and with one file changed",
             Self::Dockerfile => "a Dockerfile built cold, cached, and with one file changed",

@@ -12,6 +12,7 @@ mod fetch;
 mod files;
 mod memory;
 mod package;
+mod pool;
 mod project;
 mod science;
 mod second_create;
@@ -39,6 +40,7 @@ pub(crate) fn run(row: Row, lab: &Lab) -> Result<Vec<Outcome>, Failure> {
         Row::Cells => cells::run(lab),
         Row::Files => files::run(lab),
         Row::Echo => echo::run(lab),
+        Row::Pool => pool::run(lab),
         Row::Soak => soak::run(lab),
         Row::SecondCreate => second_create::run(lab),
         Row::Build => build::run(lab),
