@@ -23,14 +23,16 @@ pub(crate) fn around(language: &str, variables: &BTreeMap<String, String>) -> Op
     }
 }
 
+/// As text to be evaluated: a kernel of TypeScript would look into the types of a cell.
 fn javascript(object: &Value) -> (String, String) {
     let before = format!(
-        "void (() => {{ const set = {object}, old = {{}}; for (const k in set) {{ old[k] = process.env[k]; process.env[k] \
-         = set[k]; }} globalThis['__abx_env'] = old; }})()"
+        "(() => {{ const set = {object}, old = {{}}; for (const k in set) {{ old[k] = process.env[k]; \
+         process.env[k] = set[k]; }} globalThis.__abx_env = old; }})()"
     );
-    let after = "void (() => { const old = globalThis['__abx_env'] || {}; for (const k in old) { if (old[k] === \
-                 undefined) delete process.env[k]; else process.env[k] = old[k]; } delete globalThis['__abx_env']; })()";
-    (before, after.to_owned())
+    let after = "(() => { const old = globalThis.__abx_env || {}; for (const k in old) { if (old[k] === undefined) \
+                 delete process.env[k]; else process.env[k] = old[k]; } delete globalThis.__abx_env; })()";
+    let evaluated = |text: &str| format!("void eval({})", json!(text));
+    (evaluated(&before), evaluated(after))
 }
 
 fn bash(variables: &BTreeMap<String, String>) -> (String, String) {
@@ -41,7 +43,7 @@ fn bash(variables: &BTreeMap<String, String>) -> (String, String) {
             "if [ \"${{{name}+x}}\" ]; then __abx_had_{name}=1; __abx_old_{name}=\"${name}\"; fi; export {name}='{value}'\n"
         ));
         after.push_str(&format!(
-            "if [ \"${{__abx_had_{name}}}\" ]; then export {name}=\"$__abx_old_{name}\"; else unset {name}; fi; \
+            "if [ \"${{__abx_had_{name}:-}}\" ]; then export {name}=\"$__abx_old_{name}\"; else unset {name}; fi; \
              unset __abx_had_{name} __abx_old_{name}\n"
         ));
     }
@@ -75,4 +77,39 @@ fn is_identifier(name: &str) -> bool {
     !name.starts_with(|letter: char| letter.is_ascii_digit())
         && !name.is_empty()
         && name.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bash_sets_and_puts_back() {
+        let variables = BTreeMap::from([
+            ("OLD".to_owned(), "it's $HOME \"new\"".to_owned()),
+            ("NEW".to_owned(), "two\nlines".to_owned()),
+            ("not a name".to_owned(), "x".to_owned()),
+        ]);
+        let (before, after) = around("bash", &variables).expect("bash has an environment");
+        let script = format!(
+            "export OLD=old\n{before}\necho \"$OLD|$NEW\"\n{after}\necho \"$OLD|${{NEW-unset}}\"; set"
+        );
+        let output = std::process::Command::new("bash").args(["-euc", &script]).output().expect("bash");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.starts_with("it's $HOME \"new\"|two\nlines\nold|unset\n"), "{text} {output:?}");
+        assert!(!text.lines().any(|line| line.starts_with("__abx")), "{text}");
+    }
+
+    #[test]
+    fn nothing_is_done_where_nothing_is_set_or_can_be() {
+        let one = BTreeMap::from([("A".to_owned(), "b".to_owned())]);
+        assert_eq!(around("python", &BTreeMap::new()), None);
+        assert_eq!(around("cobol", &one), None);
+        let (before, after) = around("java", &one).expect("properties");
+        assert_eq!(
+            (before.as_str(), after.as_str()),
+            (r#"System.setProperty("A", "b");"#, r#"System.clearProperty("A");"#)
+        );
+        assert!(around("r", &one).is_some_and(|(before, _)| before.contains(r#"list("A"="b")"#)));
+    }
 }

@@ -19,6 +19,11 @@ use super::{HELPER, Happening, KernelError, START_TIMEOUT, Surroundings};
 /// How long after the answer to a request its output is awaited, should the kernel not say that it is idle.
 const LATE_OUTPUT: Duration = Duration::from_secs(5);
 
+/// When a cell is handed over again to a kernel that has not run it: some take none for a moment after an error.
+const AGAIN: Duration = Duration::from_millis(100);
+/// And how often.
+const TRIES: u32 = 20;
+
 /// A kernel that takes cells.
 #[derive(Debug)]
 pub(crate) struct Jupyter {
@@ -34,6 +39,11 @@ pub(crate) struct Jupyter {
 #[derive(Debug, Default)]
 struct Request {
     id: String,
+    code: String,
+    hidden: bool,
+    tries: u32,
+    /// The kernel did not run it, and is asked again then.
+    again: Option<Instant>,
     counted: bool,
     raised: bool,
     idle: bool,
@@ -95,12 +105,19 @@ impl Jupyter {
     }
 
     pub(super) async fn submit(&mut self, code: &str, hidden: bool) {
+        self.request = Request { code: code.to_owned(), hidden, ..Request::default() };
+        self.send().await;
+    }
+
+    /// Sends the request under way, as a new one.
+    async fn send(&mut self) {
+        let Request { code, hidden, tries, .. } = std::mem::take(&mut self.request);
         let content = json!({
-            "code": code, "silent": hidden, "store_history": !hidden, "user_expressions": {},
+            "code": &code, "silent": hidden, "store_history": !hidden, "user_expressions": {},
             "allow_stdin": false, "stop_on_error": false,
         });
         let (id, frames) = self.sockets.session.request("execute_request", &content);
-        self.request = Request { id, ..Request::default() };
+        self.request = Request { id, code, hidden, tries: tries + 1, ..Request::default() };
         self.request.broken = self.sockets.shell.send(&borrowed(&frames)).await.is_err();
     }
 
@@ -121,11 +138,16 @@ impl Jupyter {
             if self.request.broken {
                 return Happening::Ended(self.process.end().await);
             }
-            if self.request.idle && self.request.answered.is_some() {
+            if self.request.again.is_some_and(|again| again <= Instant::now()) {
+                self.send().await;
+            }
+            if self.request.idle && self.request.answered.is_some() && self.request.again.is_none() {
                 return Happening::Done;
             }
             let Sockets { session, shell, control, published } = &mut self.sockets;
-            let late = self.request.answered.map(|answered| answered + LATE_OUTPUT);
+            let again = self.request.again;
+            let late =
+                self.request.answered.filter(|_| again.is_none()).map(|answered| answered + LATE_OUTPUT);
             let message = tokio::select! {
                 biased;
                 message = published.receive() => message,
@@ -133,6 +155,7 @@ impl Jupyter {
                 // Answers that nobody waits for.
                 _ = control.receive() => continue,
                 () = until(late) => return Happening::Done,
+                () = until(again) => continue,
                 end = self.process.end() => return Happening::Ended(end),
             };
             match message {
@@ -181,6 +204,11 @@ impl Request {
             "status" => self.idle |= content["execution_state"] == "idle",
             "execute_reply" => {
                 self.answered = Some(Instant::now());
+                if content["status"].as_str().is_some_and(|it| it.starts_with("abort")) && self.tries < TRIES
+                {
+                    self.again = Some(Instant::now() + AGAIN);
+                    return;
+                }
                 if content["status"] != "ok" && !self.raised {
                     self.raise(&content);
                 }
@@ -218,9 +246,13 @@ impl Request {
             content["traceback"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let name = text(content, "ename");
         self.queue.push_back(Happening::Raised(CodeError {
-            // One that was not run at all says so by its status only.
+            // Some kernels write what was wrong, and say no more than that something was.
+            value: if name.is_empty() {
+                "the cell failed; what it wrote tells why".to_owned()
+            } else {
+                text(content, "evalue")
+            },
             name: if name.is_empty() { text(content, "status") } else { name },
-            value: text(content, "evalue"),
             traceback: lines.join("\n"),
         }));
     }
@@ -270,8 +302,10 @@ mod tests {
                 &["Raised(CodeError { name: \"E\", value: \"v\", traceback: \"a\\nb\" })"],
             ),
             (
-                &[("execute_reply", json!({"status": "aborted"}))],
-                &["Raised(CodeError { name: \"aborted\", value: \"\", traceback: \"\" })"],
+                &[("execute_reply", json!({"status": "error"}))],
+                &[
+                    "Raised(CodeError { name: \"error\", value: \"the cell failed; what it wrote tells why\", traceback: \"\" })",
+                ],
             ),
             (
                 &[("execute_reply", json!({"status": "ok", "payload": [{"source": "page", "data": {}}]}))],

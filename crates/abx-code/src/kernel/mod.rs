@@ -28,7 +28,11 @@ use self::spec::KernelSpec;
 use self::worker::Worker;
 
 /// What is said to every Python of ours before the first cell.
-pub(crate) const HELPER: &str = include_str!("../python/helper.py");
+pub(crate) const HELPER: &str = concat!(
+    include_str!("../python/helper.py"),
+    include_str!("../python/install.py"),
+    include_str!("../python/forms.py"),
+);
 
 /// A kernel that takes longer to be ready is given up.
 const START_TIMEOUT: Duration = Duration::from_secs(90);

@@ -45,9 +45,15 @@ fn what_a_kernel_says_comes_through() {
             &json!({"type": "result", "png": "aGk=", "chart": {"type": "line"}, "extra": {"x/y": 1}, "is_main_result": false})
         ]
     );
-    let raised = server.run("raise=Oops", words);
+    let raised = server.run("raise=Oops", words.clone());
     assert_eq!(raised.error(), "Oops: why");
     assert_eq!(raised.of("error")[0]["traceback"], "one\ntwo");
+    let after = server.run("out=ran", words);
+    assert_eq!(
+        (after.stdout(), after.error()),
+        ("ran".into(), String::new()),
+        "though it takes none for a moment"
+    );
 }
 
 #[test]

@@ -18,6 +18,7 @@ lock = threading.Lock()
 subscribers = []
 count = 0
 interrupted = threading.Event()
+refusing = {"times": 0}
 
 
 def listen(port):
@@ -110,6 +111,7 @@ def execute(parent, request):
         elif name == "large":
             publish("display_data", parent, {"data": {"text/plain": "x" * int(value)}, "metadata": {}})
         elif name == "raise":
+            refusing.update(times=3)
             error = {"ename": value, "evalue": "why", "traceback": ["one", "two"]}
             publish("error", parent, error)
             return {"status": "error", **error}
@@ -136,6 +138,9 @@ def serve_shell(stream):
         if kind == "interrupt_request":
             interrupted.set()
             answer = {"status": "ok"}
+        elif kind == "execute_request" and refusing["times"]:
+            refusing["times"] -= 1
+            answer = {"status": "aborted"}
         elif kind == "execute_request":
             answer = execute(header, content)
         else:

@@ -70,7 +70,7 @@ fn an_interrupt_stops_the_cell_and_not_what_it_knows() {
 #[test]
 fn a_template_that_does_not_grant_it_is_named_with_its_line() {
     let Some(abx) = shared() else { return };
-    let sealed = abx.template("sealed", "base:\n  from: base\ncapabilities: [shell, files]\n");
+    abx.template("sealed", "base:\n  from: base\ncapabilities: [shell, files]\n");
     let child = abx.template("child", "base:\n  from: ../sealed\n");
     let sandbox = abx.create(&[&child, "--network", "none"]);
     let refused = abx.run(&["code", &sandbox.id, "1"]);
@@ -84,7 +84,7 @@ fn a_template_that_does_not_grant_it_is_named_with_its_line() {
     let taken = abx.create(&["base", "--network", "none", "--capabilities", "shell"]);
     let message = abx.run(&["code", &taken.id, "1"]).failure(1, "E3004");
     assert!(message.contains("--capabilities grants shell"), "{message}");
-    abx.run(&["create", "base", "--capabilities", "fly"]).failure(1, "E2004");
+    abx.run(&["create", "base", "--capabilities", "fly"]).failure(2, "E2004");
 }
 
 #[test]
