@@ -69,7 +69,8 @@ pub(crate) async fn run(context: Rc<Context>, settings: &Settings, cell: Cell, m
         End::Lost(reason) => {
             tell(&mut outlet, "KernelEnded", format!("the kernel ended: {reason}; what was defined is lost"))
                 .await;
-            *slot = Slot::default();
+            // Who went away did not hear of it; the next one will.
+            *slot = Slot { kernel: None, lost: outlet.is_gone().then_some(reason) };
         }
     }
     context.state.set(if slot.kernel.is_some() { ContextState::Idle } else { ContextState::Ended });

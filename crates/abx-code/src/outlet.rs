@@ -40,6 +40,11 @@ impl Outlet {
         self.emit(&Event::Stderr(stamped(text))).await;
     }
 
+    /// Whether nobody listens any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.lines.is_closed()
+    }
+
     /// Does the work while the silence is broken, whether anybody listens or not.
     pub(crate) async fn beside<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);

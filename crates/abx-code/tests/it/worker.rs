@@ -91,7 +91,9 @@ fn a_cell_that_will_not_stop_loses_its_kernel() {
     );
     answer.until_stdout("begun");
     drop(answer);
-    assert_eq!(server.run("1", json!({})).value(), "1");
+    let next = server.run("1", json!({}));
+    assert_eq!(next.value(), "1");
+    assert_eq!(next.of("kernel_restarted")[0]["reason"], "it did not stop when it was interrupted");
 }
 
 #[test]
