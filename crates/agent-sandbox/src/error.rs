@@ -161,7 +161,9 @@ impl Fault for Error {
     fn code(&self) -> Code {
         match self {
             Self::Capability { .. } => Code::Capability,
-            Self::UnknownCapability { .. } | Self::OutOfBounds { .. } | Self::PortTwice { .. } => Code::SpecInvalid,
+            Self::UnknownCapability { .. } | Self::OutOfBounds { .. } | Self::PortTwice { .. } => {
+                Code::SpecInvalid
+            }
             Self::NoLocalTemplate { .. } | Self::NotCached { .. } | Self::NoPool { .. } => {
                 Code::TemplateNotFound
             }
@@ -184,7 +186,9 @@ impl Fault for Error {
             Self::Capability { capability, granted, origin, .. } => {
                 let at = origin.as_ref().map(|origin| format!(" at {origin}")).unwrap_or_default();
                 let now = if granted.is_empty() { "nothing".to_owned() } else { granted.join(", ") };
-                vec![format!("`capabilities`{at} grants {now}; add `{capability}` there and create another sandbox")]
+                vec![format!(
+                    "`capabilities`{at} grants {now}; add `{capability}` there and create another sandbox"
+                )]
             }
             Self::UnknownCapability { .. } => {
                 let known = abx_spec::limits::CAPABILITIES.join(", ");

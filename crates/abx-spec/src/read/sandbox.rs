@@ -118,4 +118,3 @@ pub(super) fn capabilities(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<
     }
     Some(reader.at(words, node.span))
 }
-
