@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use abx_client::ClientError;
 use abx_core::{Code, Fault, Home};
-use abx_isolate::IsolateError;
+use abx_isolate::{IsolateError, NO_POLICY_ALLOWS, Refusal};
 
 use crate::SandboxId;
 
@@ -41,7 +41,7 @@ pub enum EngineError {
     #[error("the daemon inside did not start within {seconds} s")]
     GuestSilent { seconds: u64 },
     #[error("{reason}")]
-    NotReady { reason: String, output: Vec<String> },
+    NotReady { reason: String, refused: Option<Refusal>, output: Vec<String> },
     #[error("the daemon inside ended before it served")]
     GuestDied,
     #[error("the sandbox ran into its {limit} limit of {number} MB while it started")]
@@ -131,6 +131,14 @@ impl Fault for EngineError {
             Self::NoSpace { .. } => vec!["free some space, or set ABX_HOME to a larger disk".into()],
             Self::Limit { limit, number, reason, .. } => {
                 vec![reason.clone(), format!("create it with more, such as `--{limit} {}`", number * 2)]
+            }
+            Self::NotReady { refused: Some(refusal), .. } => {
+                let allow = format!(
+                    "if it is meant to get there, create it with `--allow-out {}`",
+                    refusal.to_allow()
+                );
+                let is_final = refusal.reason == NO_POLICY_ALLOWS;
+                std::iter::once(refusal.to_string()).chain((!is_final).then_some(allow)).collect()
             }
             Self::NotRunning { id, .. } => vec![format!("`abx resume {id}` lets it run on")],
             Self::Format { .. } => vec!["`abx doctor` says whether mkfs.ext4 is installed".into()],

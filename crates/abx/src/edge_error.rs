@@ -27,6 +27,8 @@ pub(crate) enum EdgeError {
     ProcessLimit { limit: u64 },
     #[error("{refusal}")]
     Egress { refusal: Refusal, count: u64 },
+    #[error("{hit}")]
+    FailedAtLimit { hit: Box<EdgeError>, failure: String },
     #[error("the command was not done after {seconds} s and was killed with all it had started")]
     CommandTimeout { seconds: u64 },
 }
@@ -35,7 +37,10 @@ impl Fault for EdgeError {
     fn code(&self) -> Code {
         match self {
             Self::Runtime(_) | Self::Signals(_) => Code::Execution,
-            Self::MemoryLimit { .. } | Self::ProcessLimit { .. } | Self::Egress { .. } => Code::Limit,
+            Self::MemoryLimit { .. }
+            | Self::ProcessLimit { .. }
+            | Self::Egress { .. }
+            | Self::FailedAtLimit { .. } => Code::Limit,
             Self::CommandTimeout { .. } | Self::CodeTimeout { .. } => Code::ExecTimeout,
             Self::Raised { .. } => Code::CodeFailed,
             Self::Read { source, .. } | Self::Write { source, .. } => match source.kind() {
@@ -63,6 +68,9 @@ impl Fault for EdgeError {
                     .into_iter()
                     .filter_map(|(is_wanted, hint)| is_wanted.then_some(hint))
                     .collect()
+            }
+            Self::FailedAtLimit { hit, failure } => {
+                std::iter::once(failure.clone()).chain(hit.hints()).collect()
             }
             _ => Vec::new(),
         }

@@ -46,7 +46,10 @@ pub(super) async fn wait(
     let output = last_lines(client).await;
     Err(match limit_hit(settings, running) {
         Some((limit, number)) => EngineError::Limit { limit, number, reason, output },
-        None => EngineError::NotReady { reason, output },
+        None => {
+            let refused = running.refusals().latest.into_iter().next_back();
+            EngineError::NotReady { reason, refused, output }
+        }
     })
 }
 
@@ -102,7 +105,7 @@ async fn passes(
             if startup.failed() {
                 let status = startup.exit_code.unwrap_or_default();
                 let reason = format!("the startup command ended with status {status}");
-                return Err(EngineError::NotReady { reason, output: Vec::new() });
+                return Err(EngineError::NotReady { reason, refused: None, output: Vec::new() });
             }
         }
         sleep(Duration::from_secs_f64(readiness.interval)).await;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use abx_client::{Exit, ProcessRequest};
 use abx_core::Code;
 use agent_sandbox::Sandbox;
-use agent_sandbox::sandbox::LimitHits;
 use serde::Serialize;
 
 use super::Edge;
+use super::hits::Before;
 use crate::EdgeError;
 use crate::Failure;
 use crate::attach::{AttachOptions, Captured, ExitOutcome, Output, attach};
@@ -71,8 +71,7 @@ pub(super) fn shell(sandbox: &Sandbox, attach: AttachOptions) -> Job {
 /// It did not start: what the caller reports as 125.
 pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, job: Job) -> Result<u8, Failure> {
     let (attach_options, time) = (job.attach, job.timeout);
-    let hits_before = sandbox.limit_hits();
-    let refused_before = sandbox.refusals().await.count;
+    let before = Before::of(sandbox).await;
     let process = match sandbox.client().start(request(job)).await {
         Ok(process) => process,
         Err(error) => {
@@ -99,8 +98,10 @@ pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, job: Job) -> Result<u8, 
     if let Output::Capture(captured) = output {
         report(edge, sandbox, outcome, &captured)?;
     }
-    if !tell_limit(edge, sandbox, outcome, hits_before) {
-        tell_refusal(edge, sandbox, outcome, refused_before).await;
+    if has_failed(outcome)
+        && let Some(hit) = before.explain(sandbox).await
+    {
+        Failure::from(hit).report(&edge.printer, true);
     }
     Ok(outcome.status())
 }
@@ -138,34 +139,6 @@ fn report(edge: &Edge, sandbox: &Sandbox, outcome: ExitOutcome, captured: &Captu
         truncated: captured.truncated,
     };
     edge.printer.result(&report, "")
-}
-
-/// A command that failed while a limit was hit failed of that, as far as anybody can tell.
-fn tell_limit(edge: &Edge, sandbox: &Sandbox, outcome: ExitOutcome, before: LimitHits) -> bool {
-    if !has_failed(outcome) {
-        return false;
-    }
-    let (after, (_, memory, _, pids)) = (sandbox.limit_hits(), sandbox.limits());
-    if after.memory_kills > before.memory_kills {
-        Failure::from(EdgeError::MemoryLimit { limit: memory }).report(&edge.printer, true);
-    } else if after.refused_forks > before.refused_forks {
-        Failure::from(EdgeError::ProcessLimit { limit: pids }).report(&edge.printer, true);
-    } else {
-        return false;
-    }
-    true
-}
-
-/// As [`tell_limit`], of what the policy for the outside has refused meanwhile.
-async fn tell_refusal(edge: &Edge, sandbox: &Sandbox, outcome: ExitOutcome, before: u64) {
-    if !has_failed(outcome) {
-        return;
-    }
-    let report = sandbox.refusals().await;
-    let count = report.count.saturating_sub(before);
-    if let Some(refusal) = report.latest.into_iter().next_back().filter(|_| count > 0) {
-        Failure::from(EdgeError::Egress { refusal, count }).report(&edge.printer, true);
-    }
 }
 
 fn has_failed(outcome: ExitOutcome) -> bool {

@@ -12,6 +12,7 @@ mod download;
 mod exec;
 mod fetch;
 mod foreground;
+mod hits;
 mod info;
 mod interrupt;
 mod kill;

@@ -5,6 +5,7 @@ use agent_sandbox::commands::{CommandError, Words};
 use serde_json::Value;
 
 use super::Edge;
+use super::hits::Before;
 use crate::Failure;
 use crate::cli::RunArgs;
 
@@ -15,8 +16,19 @@ pub(super) async fn run(edge: &Edge, args: RunArgs) -> Result<u8, Failure> {
         text: args.words.into_iter().map(|word| (word.key, word.value)).collect(),
         json: args.values.into_iter().map(|word| (word.key, word.value)).collect(),
     };
+    let before = Before::of(&sandbox).await;
     let called = sandbox.run_with_words(&args.name, &words, Duration::from_secs(args.timeout)).await;
-    let value = called.map_err(advise)?;
+    let value = match called {
+        Ok(value) => value,
+        Err(error) => {
+            let hit = if is_its_own(&error) {
+                before.explain_failure(&sandbox, error.to_string()).await
+            } else {
+                None
+            };
+            return Err(hit.map_or_else(|| advise(error), Failure::from));
+        }
+    };
     edge.printer.result(&value, &text(&value))?;
     Ok(0)
 }
@@ -28,6 +40,11 @@ fn text(value: &Value) -> String {
         Value::Null => String::new(),
         other => format!("{other:#}"),
     }
+}
+
+/// Whether what the command did is what failed.
+fn is_its_own(error: &Error) -> bool {
+    matches!(error, Error::Command(CommandError::Raised { .. } | CommandError::Ended { .. }))
 }
 
 /// Wrong arguments are a wrong command line.

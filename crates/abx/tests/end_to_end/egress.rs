@@ -215,3 +215,40 @@ fn what_makes_no_sense_is_refused_before_anything_is_made() {
     let stderr = abx.run(&["create", &template]).failure(2, "E2004");
     assert!(stderr.contains("odd/template.yaml:8:19"), "{stderr}");
 }
+
+const COMMANDS: &str = "from agent_sandbox import sandbox\nimport socket\n\n@sandbox.register\ndef fetch():\n\
+    \x20   socket.create_connection(('10.9.8.7', 80), timeout=20)\n\n@sandbox.register\ndef stumble():\n    1 / 0\n";
+
+#[test]
+fn cells_and_named_commands_that_fail_behind_a_refusal_tell_it() {
+    let Some(abx) = shared() else { return };
+    let template = abx.template("fetcher", "base: {from: base}\n");
+    abx.write("fetcher/commands.py", COMMANDS);
+    let sandbox = abx.create(&[&template, "--deny-out", "10.0.0.0/8"]);
+    let told = "error[E3010]: egress denied tcp 10.9.8.7:80 by rule `deny 10.0.0.0/8`\nhelp: ";
+
+    let cell = "import socket; socket.create_connection(('10.9.8.7', 80), timeout=20)";
+    let said = abx.run(&["code", &sandbox.id, cell]).failure(6, "E3010");
+    assert!(said.contains(&format!("{told}the code raised ConnectionRefusedError: ")), "{said}");
+    assert!(said.contains("Traceback") && said.contains("--allow-out 10.9.8.7:80"), "{said}");
+    abx.run(&["code", &sandbox.id, "1 / 0"]).failure(1, "E3003");
+
+    let said = abx.run(&["run", &sandbox.id, "fetch"]).failure(6, "E3010");
+    assert!(said.contains(&format!("{told}`fetch` failed: ConnectionRefusedError: ")), "{said}");
+    abx.run(&["run", &sandbox.id, "stumble"]).failure(1, "E3000");
+}
+
+#[test]
+fn a_startup_command_that_fails_behind_a_refusal_tells_it() {
+    let Some(abx) = shared() else { return };
+    let template = abx.template(
+        "starter",
+        "base: {from: base}\nsandbox:\n  startup_command: exec curl -sS http://10.9.8.7/\n\
+         \x20 readiness_probe: {type: tcp, port: 8000}\nnetwork: {egress: {deny: [10.0.0.0/8]}}\n",
+    );
+    let name = abx.name("starter");
+    let said = abx.run(&["create", &template, "--name", &name]).failure(5, "E2010");
+    let told = "egress denied tcp 10.9.8.7:80 by rule `deny 10.0.0.0/8`";
+    assert!(said.contains(&format!("help: {told}")) && said.contains("--allow-out 10.9.8.7:80"), "{said}");
+    assert!(abx.run(&["logs", &name]).success().contains(told), "the log keeps it");
+}

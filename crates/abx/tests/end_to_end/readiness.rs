@@ -51,7 +51,8 @@ fn fails(abx: &TestContext, template: &str, expected: &[&str]) {
     for part in expected {
         assert!(stderr.contains(part), "no {part:?}: {stderr}");
     }
-    abx.run(&["info", &name]).failure(4, "E2009");
+    let info = abx.run(&["info", &name, "--json"]).json();
+    assert_eq!((&info["status"], &info["reason"]), (&"ended".into(), &"startup_failed".into()), "{info}");
     let listed = abx.run(&["list", "--json"]).success();
     assert!(!listed.contains(&name), "{listed}");
     assert!(!abx.run(&["doctor"]).success().contains(&name));

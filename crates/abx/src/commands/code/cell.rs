@@ -12,13 +12,14 @@ use super::context_id;
 use super::show::Show;
 use crate::cli::CodeArgs;
 use crate::commands::Edge;
+use crate::commands::hits::Before;
 use crate::commands::interrupt::interruptible;
 use crate::progress::{Detail, Reporter};
 use crate::{EdgeError, Failure};
 
 /// Runs it and shows what comes of it.
 pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, code: &Code, args: CodeArgs) -> Result<u8, Failure> {
-    let hits = sandbox.limit_hits();
+    let before = Before::of(sandbox).await;
     let context_id = match &args.context {
         Some(prefix) => Some(context_id(code, prefix).await?),
         None => None,
@@ -46,11 +47,8 @@ pub(super) async fn run(edge: &Edge, sandbox: &Sandbox, code: &Code, args: CodeA
     let execution = interruptible(&quiet, work).await?;
     show.whole(&execution)?;
     let Some(error) = &execution.error else { return Ok(0) };
-    if error.name == "KernelEnded" && sandbox.limit_hits().memory_kills > hits.memory_kills {
-        let (_, limit, ..) = sandbox.limits();
-        return Err(EdgeError::MemoryLimit { limit }.into());
-    }
-    Err(EdgeError::Raised { name: error.name.clone(), value: error.value.clone() }.into())
+    let raised = EdgeError::Raised { name: error.name.clone(), value: error.value.clone() };
+    Err(before.explain_failure(sandbox, raised.to_string()).await.unwrap_or(raised).into())
 }
 
 /// Shows everything as it comes, and returns all of it together.
