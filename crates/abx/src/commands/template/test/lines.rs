@@ -88,7 +88,7 @@ fn mismatch(failure: &Mismatch) -> String {
     )
 }
 
-/// The first lines, control characters shown harmless.
+/// The first lines, without what would steer a terminal.
 fn indented(lines: &[String], margin: &str) -> String {
     let mut text: Vec<String> =
         lines.iter().take(SHOWN).map(|line| format!("{margin}{}", log_line(line))).collect();
@@ -118,7 +118,7 @@ mod tests {
         );
         assert_eq!(
             mismatch(&failure("one", "1\n2\u{1b}[31m")),
-            "         ./m/tests/a.yaml:3:13: stdout\n           expected: one\n           actual:\n             1\n             2\\u{1b}[31m"
+            "         ./m/tests/a.yaml:3:13: stdout\n           expected: one\n           actual:\n             1\n             2"
         );
         let many: Vec<String> = (0..20).map(|number| number.to_string()).collect();
         assert!(indented(&many, "").ends_with("\n11\n… and 8 lines more"));
