@@ -220,7 +220,17 @@ async fn verb(home: &Home, id: &SandboxId, request: Request) -> Result<Record, E
 async fn answer(home: &Home, id: &SandboxId, request: &Request) -> Result<Answer, EngineError> {
     match tokio::time::timeout(PATIENCE, ask(&dir_of(home, id), request)).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(_)) | Err(_) => Err(EngineError::MonitorSilent { id: id.clone() }),
+        Ok(Err(_)) | Err(_) => Err(unheard(home, id)),
+    }
+}
+
+/// Why no answer comes: a sandbox that is kept may have no monitor.
+fn unheard(home: &Home, id: &SandboxId) -> EngineError {
+    let dir = dir_of(home, id);
+    let is_stopped = !is_live(&dir) && Record::read(&dir).is_some_and(|record| record.kept);
+    match is_stopped {
+        true => EngineError::NotRunning { id: id.clone(), state: "stopped" },
+        false => EngineError::MonitorSilent { id: id.clone() },
     }
 }
 

@@ -174,9 +174,11 @@ impl<F: Files> Cgroups<F> {
         Ok(())
     }
 
-    /// Kills what `cgroup.procs` lists until it lists nothing: a process may fork while we read.
+    /// Kills what `cgroup.procs` lists until it lists nothing: a process may fork while we read, and one that was killed
+    /// is listed until it has let go of its namespaces, for which a busy host may need a while.
     fn kill_each(&self, hierarchy: &Hierarchy) -> Result<(), IsolateError> {
-        for _ in 0..100 {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
             let listed = self.read(hierarchy, "cgroup.procs").unwrap_or_default();
             let pids: Vec<i32> =
                 listed.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect();
@@ -188,15 +190,17 @@ impl<F: Files> Cgroups<F> {
             }
             // A frozen process of v1 dies only once it is thawed.
             let _ = self.thaw();
+            if Instant::now() >= deadline {
+                return Err(self.failed(hierarchy, "cgroup.procs", Errno::BUSY));
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
-        Err(self.failed(hierarchy, "cgroup.procs", Errno::BUSY))
     }
 
     /// Removes the groups. Those already gone count as removed; those whose last processes are still
-    /// dying are tried again for a second.
+    /// dying are tried again for ten seconds.
     pub fn remove(&self) -> Result<(), IsolateError> {
-        let deadline = Instant::now() + Duration::from_secs(1);
+        let deadline = Instant::now() + PATIENCE;
         self.hierarchies().try_for_each(|hierarchy| self.remove_from(hierarchy, deadline))
     }
 
@@ -258,6 +262,8 @@ impl<F: Files> Cgroups<F> {
 
 /// Processor time a group may use per period, in microseconds.
 const CPU_PERIOD: u64 = 100_000;
+/// How long processes that were killed may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn cpu_quota(cores: f64) -> u64 {
     // The kernel refuses less than a millisecond.

@@ -34,11 +34,11 @@ impl Row {
         self.process.as_ref().map(|process| process.pid)
     }
 
-    /// `python3 (7)`, or that there is none.
-    fn shown_process(&self) -> String {
+    /// `python3 (7)`, or that there is none, where that `is_known`.
+    fn shown_process(&self, is_known: bool) -> String {
         match &self.process {
             Some(process) => format!("{} ({})", process.name, process.pid),
-            None if self.addresses.is_empty() => "nothing listens".to_owned(),
+            None if is_known && self.addresses.is_empty() => "nothing listens".to_owned(),
             None => String::new(),
         }
     }
@@ -63,14 +63,16 @@ pub(super) async fn ports(edge: &Edge, args: &PortsArgs) -> Result<u8, Failure> 
         }
     }
     let now = super::now();
-    let rows = rows(listening(edge, &sandbox).await?, &forwarded, now);
+    let listening = listening(edge, &sandbox).await?;
+    let is_known = listening.is_some();
+    let rows = rows(listening.unwrap_or_default(), &forwarded, now);
     let mut table = Table::new(["PORT", "ADDRESS", "HOST", "PROCESS", "STARTED"]);
     for row in &rows {
         table.row([
             row.port.to_string(),
             row.addresses.join(", "),
             row.host.clone().unwrap_or_default(),
-            row.shown_process(),
+            row.shown_process(is_known),
             row.shown_age(now),
         ]);
     }
@@ -79,12 +81,12 @@ pub(super) async fn ports(edge: &Edge, args: &PortsArgs) -> Result<u8, Failure> 
 }
 
 /// A frozen sandbox cannot tell, and is not woken for a look.
-async fn listening(edge: &Edge, sandbox: &Sandbox) -> Result<Vec<ListeningPort>, Failure> {
+async fn listening(edge: &Edge, sandbox: &Sandbox) -> Result<Option<Vec<ListeningPort>>, Failure> {
     if sandbox.info().status == Status::Running {
-        return Ok(sandbox.client().ports().await?);
+        return Ok(Some(sandbox.client().ports().await?));
     }
     edge.printer.note("it does not run: only what is forwarded is known");
-    Ok(Vec::new())
+    Ok(None)
 }
 
 /// In order of port. The addresses of one port are one row where they are one process's; a port that is forwarded to

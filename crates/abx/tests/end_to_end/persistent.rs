@@ -146,6 +146,8 @@ fn one_that_is_stopped_is_killed_for_good() {
     let Some(abx) = shared() else { return };
     let sandbox = abx.create(&[&template(&abx, "gone", ""), "--network", "none"]);
     lose_monitor(&abx, &sandbox);
+    let said = abx.run(&["pause", &sandbox.id]).failure(1, "E2000");
+    assert!(said.contains("is stopped") && said.contains("abx resume"), "{said}");
     abx.run(&["kill", &sandbox.id]).success();
     assert!(!entry(&abx, &sandbox.id).exists());
     assert_eq!(sandbox.info()["reason"], "killed");

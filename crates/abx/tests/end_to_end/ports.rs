@@ -201,3 +201,16 @@ fn public_ports_are_reached_through_every_address_and_others_are_not() {
         }
     }
 }
+
+#[test]
+fn who_is_paused_is_not_said_to_have_nothing_that_listens() {
+    let Some(abx) = shared() else { return };
+    let sandbox = abx.create(&["base", "--network", "none", "--port", "0:8000"]);
+    assert!(abx.run(&["ports", &sandbox.id]).success().contains("nothing listens"));
+    abx.run(&["pause", &sandbox.id]).success();
+    let ran = abx.run(&["ports", &sandbox.id]);
+    assert!(ran.stderr.contains("only what is forwarded is known"), "{ran:#?}");
+    let table = ran.success();
+    assert!(table.contains("8000") && !table.contains("nothing listens"), "{table}");
+    assert_eq!(sandbox.info()["status"], "paused", "a look does not wake it");
+}
