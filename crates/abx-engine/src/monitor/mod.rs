@@ -27,6 +27,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use abx_client::Client;
 use abx_core::{Fault, Home};
 use tokio::task::JoinHandle;
 
@@ -125,9 +126,12 @@ async fn live(
     };
     let mut clock = Clock::default();
     let ready = tokio::select! {
-        ready = ready::wait(
-            &record.settings, running, &mut parts.guest, &parts.client, inherited.report.as_ref(),
-        ) => ready.and_then(|()| announce(inherited, record, &mut clock)),
+        ready = async {
+            let creator = inherited.report.as_ref();
+            ready::wait(&record.settings, running, &mut parts.guest, &parts.client, creator).await?;
+            name_shell(record, &parts.client).await;
+            announce(inherited, record, &mut clock)
+        } => ready,
         stream = requests::kill(&mut parts.asked) => {
             report(inherited, &Report::failed(&EngineError::Killed));
             return (End::asked(EndReason::Killed, stream), Some(log));
@@ -155,6 +159,15 @@ fn failed_to_start(error: &EngineError) -> Cause {
             Cause::of(reason, *number)
         }
         error => Cause { detail: Some(error.to_string()), ..EndReason::StartupFailed.into() },
+    }
+}
+
+/// Which shell it is where the template leaves that to the image.
+async fn name_shell(record: &mut Record, client: &Client) {
+    if record.settings.shell.is_empty()
+        && let Ok(info) = client.info().await
+    {
+        record.settings.shell = info.shell;
     }
 }
 

@@ -78,3 +78,20 @@ fn a_terminal_that_is_asked_for_must_be_there() {
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:#?}");
     assert!(ran.stderr.contains("terminal"), "{ran:#?}");
 }
+
+#[test]
+fn a_template_that_names_no_shell_has_bash_where_it_is_there_and_else_sh() {
+    let Some(abx) = super::with_debian() else { return };
+    for (name, build, shell) in
+        [("with-bash", "", "/bin/bash"), ("without-bash", "build: {run: [rm /bin/bash]}\n", "/bin/sh")]
+    {
+        let template = abx.template(name, &format!("base: {{image: \"debian:bookworm-slim\"}}\n{build}"));
+        let sandbox = abx.create(&[&template, "--network", "none"]);
+        assert_eq!(sandbox.info()["shell"], shell);
+        let mut terminal = Terminal::start(abx.command(&["connect", &sandbox.id]), 24, 80);
+        terminal.until_raw();
+        terminal.send("echo $0 of ''$(id -un); exit\n");
+        terminal.expect(&format!("{shell} of user"));
+        terminal.wait();
+    }
+}
