@@ -27,7 +27,8 @@ pub(crate) fn info(guest: &Guest) -> Response<Body> {
         envd_version: ENVD_VERSION.to_owned(),
         sandbox_id: config.sandbox_id.clone(),
         template: config.template.clone(),
-        hostname: config.hostname.clone(),
+        // It may have been given another since.
+        hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         capabilities: config.capabilities.clone(),
         user: settings.user.clone(),
         workdir: settings.workdir.clone(),

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! In reading order: `launch` and `start` (both sides of the drawing begin there), `child`, `root` (the mounts),
-//! `userns`, `privileges` and `seccomp` (what is given up), `program` and `init`, `running`; then `cgroup`, `network`, `relay` and
+//! `userns`, `privileges` and `seccomp` (what is given up), `program` and `init`, `running` and `rename`; then `cgroup`, `network`, `relay` and
 //! `guard` (what of the outside may be reached), each a subject of its own; `step` runs one launch in a helper process for callers with threads; `slots` hands out ids
 //! and addresses; `doctor` tells what a host lacks and what was left on it.
 //!
@@ -37,6 +37,7 @@ mod network;
 mod privileges;
 mod program;
 mod relay;
+mod rename;
 mod root;
 mod running;
 mod seccomp;

@@ -62,10 +62,18 @@ pub(crate) fn mount_setattr(
 ) -> Result<()> {
     let attributes = MountAttributes {
         set: set | if userns.is_some() { MOUNT_ATTR_IDMAP } else { 0 },
-        clear: 0,
-        propagation: 0,
         userns: userns.map_or(0, |userns| userns.as_raw_fd() as u64),
+        ..MountAttributes::default()
     };
+    change_mount(tree, &attributes, recursive)
+}
+
+/// Takes attributes from the mount at `tree`.
+pub(crate) fn mount_setattr_clear(tree: impl AsFd, clear: u64) -> Result<()> {
+    change_mount(tree, &MountAttributes { clear, ..MountAttributes::default() }, false)
+}
+
+fn change_mount(tree: impl AsFd, attributes: &MountAttributes, recursive: bool) -> Result<()> {
     let flags = libc::AT_EMPTY_PATH | if recursive { AT_RECURSIVE } else { 0 };
     // SAFETY: the path is a constant C string and the attributes outlive the call.
     check(unsafe {
@@ -74,12 +82,13 @@ pub(crate) fn mount_setattr(
             tree.as_fd().as_raw_fd(),
             c"".as_ptr(),
             flags,
-            &raw const attributes,
+            std::ptr::from_ref(attributes),
             size_of::<MountAttributes>(),
         )
     })
 }
 
+#[derive(Default)]
 #[repr(C)]
 struct MountAttributes {
     set: u64,

@@ -1,8 +1,10 @@
 //! A sandbox of a pool becomes somebody's.
 
 use abx_client::Client;
+use abx_isolate::Running;
 
 use super::inherited::Inherited;
+use super::plan::{hostname, hostname_files};
 use crate::Record;
 use crate::control::Claim;
 use crate::record::now;
@@ -14,6 +16,7 @@ pub(super) async fn claim(
     record: &mut Record,
     claim: Claim,
     client: &Client,
+    running: &Running,
 ) -> Result<(), String> {
     let lock = claim.name.as_deref().map(|name| claim_name(&inherited.home, name)).transpose();
     let lock = lock.map_err(|error| error.to_string())?;
@@ -27,6 +30,11 @@ pub(super) async fn claim(
         settings.env.push((name, value));
     }
     settings.name = claim.name;
+    if settings.name.is_some() {
+        let name = hostname(record.id.as_str(), settings);
+        // It has the name among sandboxes, whatever it calls itself.
+        let _ = running.rename(&name, &hostname_files(&name));
+    }
     settings.timeout = claim.timeout;
     settings.idle_timeout = claim.idle_timeout;
     record.created = now();

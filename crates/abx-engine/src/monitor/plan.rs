@@ -142,27 +142,29 @@ fn boot_config(id: &str, settings: &SandboxSettings) -> std::io::Result<File> {
 }
 
 /// The sandbox's name where it has one that may be a host name, else the first letters of its id.
-fn hostname(id: &str, settings: &SandboxSettings) -> String {
+pub(super) fn hostname(id: &str, settings: &SandboxSettings) -> String {
     let fits = |name: &&String| name.chars().all(|char| char.is_ascii_alphanumeric() || char == '-');
     settings.name.as_ref().filter(fits).cloned().unwrap_or_else(|| id[..12].to_owned())
 }
 
 fn runtime_files(id: &str, settings: &SandboxSettings) -> Vec<RuntimeFile> {
-    let name = hostname(id, settings);
-    let file = |path: &str, content: String| RuntimeFile { path: PathBuf::from(path), content, mode: 0o644 };
     let mut files = settings.files.clone();
-    files.extend([
-        file("/etc/hostname", format!("{name}\n")),
-        file(
-            "/etc/hosts",
-            format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback\n"),
-        ),
-    ]);
+    files.extend(hostname_files(&hostname(id, settings)));
     if settings.network {
         let of_host = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
-        files.push(file("/etc/resolv.conf", abx_isolate::resolv_conf(&of_host)));
+        files.push(runtime_file("/etc/resolv.conf", abx_isolate::resolv_conf(&of_host)));
     }
     files
+}
+
+/// The files that tell a sandbox its name.
+pub(super) fn hostname_files(name: &str) -> [RuntimeFile; 2] {
+    let hosts = format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback\n");
+    [runtime_file("/etc/hostname", format!("{name}\n")), runtime_file("/etc/hosts", hosts)]
+}
+
+fn runtime_file(path: &str, content: String) -> RuntimeFile {
+    RuntimeFile { path: PathBuf::from(path), content, mode: 0o644 }
 }
 
 /// What passes between the sandbox's network and the host's.

@@ -109,7 +109,7 @@ impl<'a> Supervisor<'a> {
             // A stop would leave less than what is being looked at.
             request if self.held.is_some() => self.waiting.push((request, stream)),
             Request::Claim(claim) if self.record.pooled => {
-                let claimed = claim::claim(self.inherited, self.record, claim, client).await;
+                let claimed = claim::claim(self.inherited, self.record, claim, client, self.running).await;
                 if claimed.is_ok() {
                     self.clock.wind(self.record);
                     idle.set_limit(self.record.settings.idle_timeout);

@@ -173,3 +173,21 @@ fn a_pool_of_what_cannot_be_created_is_none() {
     abx.run(&["pool", &failing, "--size", "0"]).failure(4, "E2001");
     assert_eq!(abx.run(&["pool", "base"]).status, Some(2), "a size is missing");
 }
+
+#[test]
+fn who_claims_one_under_a_name_has_that_as_its_host_name() {
+    let Some(abx) = with_debian() else { return };
+    let _pools = Pools(&abx);
+    let template = abx.template("named", DEBIAN);
+    abx.run(&["pool", &template, "--size", "1"]).success();
+    let waiting = ready(&abx, 1);
+    let sandbox = abx.create(&[&template, "--name", "web-1"]);
+    assert_eq!(sandbox.id, waiting[0], "out of the pool");
+    assert_eq!(sandbox.sh("hostname; cat /etc/hostname"), "web-1\nweb-1\n");
+    assert!(sandbox.sh("cat /etc/hosts").starts_with("127.0.0.1\tlocalhost web-1\n"));
+    assert_ne!(
+        sandbox.exec(&["sh", "-c", "echo other > /etc/hosts"]).status,
+        Some(0),
+        "it stays read-only inside"
+    );
+}
