@@ -41,7 +41,7 @@ pub enum EngineError {
     #[error("the daemon inside did not start within {seconds} s")]
     GuestSilent { seconds: u64 },
     #[error("{reason}")]
-    NotReady { reason: String, refused: Option<Refusal>, output: Vec<String> },
+    NotReady { reason: String, refused: Option<Box<Refusal>>, output: Vec<String> },
     #[error("the daemon inside ended before it served")]
     GuestDied,
     #[error("the sandbox ran into its {limit} limit of {number} MB while it started")]

@@ -47,7 +47,7 @@ pub(super) async fn wait(
     Err(match limit_hit(settings, running) {
         Some((limit, number)) => EngineError::Limit { limit, number, reason, output },
         None => {
-            let refused = running.refusals().latest.into_iter().next_back();
+            let refused = running.refusals().latest.into_iter().next_back().map(Box::new);
             EngineError::NotReady { reason, refused, output }
         }
     })
