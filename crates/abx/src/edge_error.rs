@@ -28,7 +28,7 @@ pub(crate) enum EdgeError {
     #[error("{refusal}")]
     Egress { refusal: Refusal, count: u64 },
     #[error("{hit}")]
-    FailedAtLimit { hit: Box<EdgeError>, failure: String },
+    FailedAtLimit { hit: Box<Self>, failure: String },
     #[error("the command was not done after {seconds} s and was killed with all it had started")]
     CommandTimeout { seconds: u64 },
 }

@@ -8,11 +8,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abx_client::Client;
-use abx_isolate::Activity;
+use abx_isolate::{Activity, Running};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 /// Looks at the relays within one timeout.
 const LOOKS: u32 = 4;
+
+/// Notified of every connection to a forwarded port.
+pub(super) fn visits(running: &Running) -> Arc<Notify> {
+    let visited = Arc::new(Notify::new());
+    if let Some(relays) = running.activity() {
+        let visited = visited.clone();
+        relays.on_connection(move || visited.notify_one());
+    }
+    visited
+}
 
 /// Watches for the idle timeout.
 pub(super) struct Idle {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use super::clock::Clock;
 use super::end::End;
 use super::health::Checks;
-use super::idle::Idle;
+use super::idle::{Idle, visits};
 use super::inherited::Inherited;
 use super::parts::Parts;
 use super::requests::{self, Asked, answer, refuse};
@@ -33,6 +33,8 @@ pub(super) struct Supervisor<'a> {
     /// Who wants it to stand still, and who has to wait for that.
     held: Option<UnixStream>,
     waiting: Vec<Asked>,
+    /// It was paused for want of use, and whoever connects to a port of it wakes it.
+    dozes: bool,
 }
 
 impl<'a> Supervisor<'a> {
@@ -42,7 +44,16 @@ impl<'a> Supervisor<'a> {
         record: &'a mut Record,
         clock: Clock,
     ) -> Self {
-        Self { inherited, running, record, clock, given_up: None, held: None, waiting: Vec::new() }
+        Self {
+            inherited,
+            running,
+            record,
+            clock,
+            given_up: None,
+            held: None,
+            waiting: Vec::new(),
+            dozes: false,
+        }
     }
 
     /// Returns why the sandbox is to end or stop. In a pool it lives as long as somebody holds the other end of `tie`.
@@ -55,6 +66,7 @@ impl<'a> Supervisor<'a> {
         let relays = self.running.activity().cloned();
         let mut idle = Idle::new(self.record.settings.idle_timeout, parts.client.clone(), relays);
         let mut tie = tie;
+        let visited = visits(self.running);
         loop {
             // A frozen one cannot answer.
             let moves = self.record.state == State::Running && self.held.is_none();
@@ -88,6 +100,7 @@ impl<'a> Supervisor<'a> {
                         return End::of(cause);
                     }
                 }
+                () = visited.notified(), if self.dozes && self.held.is_none() => self.wake(&mut idle),
                 () = idle.expired(), if idles => {
                     if let Some(end) = self.idle(&mut idle) {
                         return end;
@@ -174,6 +187,7 @@ impl<'a> Supervisor<'a> {
         let result = if paused { freezer.freeze() } else { freezer.thaw() };
         result.map_err(|error| error.to_string())?;
         self.record.state = if paused { State::Paused } else { State::Running };
+        self.dozes = false;
         if paused {
             self.clock.halt(self.record);
         }
@@ -242,10 +256,21 @@ impl<'a> Supervisor<'a> {
         if !self.record.settings.persistent {
             return Some(End::of(Cause::of(EndReason::Idle, self.record.settings.idle_timeout)));
         }
-        if self.pause_unasked().is_err() {
-            idle.touch();
+        match self.pause_unasked() {
+            Ok(()) => self.dozes = true,
+            Err(_) => idle.touch(),
         }
         None
+    }
+
+    /// Somebody has connected to a port of it; or had, before it was paused.
+    fn wake(&mut self, idle: &mut Idle) {
+        let is_visited = self.running.activity().is_some_and(|relays| relays.open() > 0);
+        if is_visited && self.resume(None).is_ok() {
+            idle.touch();
+            // A record that cannot be written now is written at the next change.
+            let _ = self.record.write(&self.inherited.dir);
+        }
     }
 
     fn pause_unasked(&mut self) -> Result<(), String> {

@@ -12,8 +12,8 @@ mod stream;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use abx_core::Egress;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
@@ -59,6 +59,16 @@ const DNS_PORT: u16 = 53;
 pub struct Activity {
     bytes: AtomicU64,
     open: AtomicU64,
+    listener: OnceLock<Listening>,
+}
+
+/// Whoever is told of connections.
+struct Listening(Box<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for Listening {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Listening")
+    }
 }
 
 impl Activity {
@@ -70,6 +80,19 @@ impl Activity {
     /// Connections open now.
     pub fn open(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// Has each connection told from now on, once it is counted as open. The listener must not wait;
+    /// the first one stays.
+    pub fn on_connection(&self, listener: impl Fn() + Send + Sync + 'static) {
+        let _ = self.listener.set(Listening(Box::new(listener)));
+    }
+
+    fn connected(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        if let Some(listener) = self.listener.get() {
+            (listener.0)();
+        }
     }
 }
 

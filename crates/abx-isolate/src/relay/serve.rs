@@ -190,7 +190,7 @@ impl Server {
             }
             Ok((client, _)) => {
                 let addresses = self.addresses(target);
-                self.activity.open.fetch_add(1, Ordering::Relaxed);
+                self.activity.connected();
                 self.connect(client, addresses);
             }
             Err(error)
