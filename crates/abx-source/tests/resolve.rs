@@ -235,7 +235,7 @@ fn faulty_packages() {
         assert_eq!(world.picture(text), expected, "for `{text}`");
     }
     fs::write(world.dir.path().join("work/yml/template.yaml"), b"\xff").expect("write");
-    assert_eq!(world.picture("./yml"), "E2004 `./yml/template.yaml` is no UTF-8 text");
+    assert_eq!(world.picture("./yml"), "E2004 `./yml/template.yaml` is no UTF-8 text, from line 1 on");
     assert!(world.resolve("./baseless").expect_err("no base").hints()[0].contains("image"));
 }
 

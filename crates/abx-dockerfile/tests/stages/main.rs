@@ -178,7 +178,7 @@ fn what_only_expansion_shows_is_refused_with_its_line() {
         ("VOLUME $none", "3:8 VOLUME with an empty path"),
         ("STOPSIGNAL $a", "3:12 `1 x` is no signal"),
         ("ENV $none=1", "3:5 ENV with an empty name"),
-        ("COPY --chown=:$a b c", "3:14 `:1 x` is no owner"),
+        ("COPY --chown=$a: b c", "3:14 `1 x:` is no owner"),
         ("COPY --exclude=[$none b c", "3:16 the pattern `[` is malformed"),
         ("ADD --checksum=$a b c", "3:16 `1 x` is no checksum"),
         ("ADD $g /", "3:5 ADD of a git repository is not supported"),
