@@ -105,3 +105,20 @@ fn a_limit_out_of_bounds_is_refused() {
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{option} {value}: {ran:#?}");
     }
 }
+
+#[test]
+fn cells_and_named_commands_that_the_limit_ends_tell_it() {
+    let Some(abx) = shared() else { return };
+    let template = abx.template("hog", "base: {from: base}\n");
+    let body = HOG.replace('\n', "\n    ");
+    abx.write(
+        "hog/commands.py",
+        &format!("from agent_sandbox import sandbox\n\n@sandbox.register\ndef hog():\n    {body}\n"),
+    );
+    let sandbox = abx.create(&[&template, "--network", "none", "--memory", "160"]);
+    for (words, failure) in [(["code", HOG], "KernelEnded"), (["run", "hog"], "ended during `hog`")] {
+        let said = abx.run(&[words[0], &sandbox.id, words[1]]).failure(6, "E3010");
+        assert!(said.contains("160 MB") && said.contains(failure), "{words:?}: {said}");
+    }
+    assert_eq!(abx.run(&["code", &sandbox.id, "1"]).success(), "1\n", "the next one has a kernel");
+}
