@@ -83,7 +83,7 @@ fn own_directory(at: impl AsFd, path: &Path, ids: Ids) -> rustix::io::Result<Own
 pub fn open_disk(image: &Path) -> Result<OwnedFd, IsolateError> {
     let tree = match attached_to(image)? {
         // The kernel has one file system for a device, however often it is mounted.
-        Some(device) => mount_ext4(&device, true).map_err(|errno| unusable(image, errno))?,
+        Some((_device, path)) => mount_ext4(&path, true).map_err(|errno| unusable(image, errno))?,
         None => mount_image(&Disk { durable: true, ..Disk::new(image) })?,
     };
     openat(&tree, UPPER, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
@@ -95,8 +95,8 @@ pub fn disk_in_use(image: &Path) -> Result<bool, IsolateError> {
     Ok(attached_to(image)?.is_some())
 }
 
-/// The loop device that `image` is attached to.
-fn attached_to(image: &Path) -> Result<Option<String>, IsolateError> {
+/// The loop device that `image` is attached to. As long as it is open it stays so, and is not given to another image.
+fn attached_to(image: &Path) -> Result<Option<(File, String)>, IsolateError> {
     let failed = |error: std::io::Error| IsolateError::Disk { path: image.to_owned(), source: error.into() };
     let wanted = std::fs::metadata(image).map_err(failed)?;
     let devices = std::fs::read_dir("/sys/block").map_err(failed)?;
@@ -109,7 +109,7 @@ fn attached_to(image: &Path) -> Result<Option<String>, IsolateError> {
         let status =
             sys::check(unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) }.into());
         if status.is_ok() && (info.device, info.inode) == (wanted.dev(), wanted.ino()) {
-            return Ok(Some(path));
+            return Ok(Some((file, path)));
         }
     }
     Ok(None)
