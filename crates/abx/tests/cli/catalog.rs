@@ -74,7 +74,10 @@ fn search_prints_a_row_for_each_template_best_first() {
         (Some("python-base"), true)
     );
     assert_eq!(world.each("name", &["search", "python", "pages"]), ["web-scraper"]);
-    assert_eq!(world.each("name", &["search", "--category", "web", "--status", "official", "pages"]), ["web-scraper"]);
+    assert_eq!(
+        world.each("name", &["search", "--category", "web", "--status", "official", "pages"]),
+        ["web-scraper"]
+    );
     assert_eq!(world.each("name", &["search", "--tag", "browser"]), ["web-scraper"]);
     let base = world.run(&["search", "base"]);
     let lines: Vec<&str> = base.stdout.lines().collect();
