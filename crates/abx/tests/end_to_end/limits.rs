@@ -113,7 +113,7 @@ fn cells_and_named_commands_that_the_limit_ends_tell_it() {
     let body = HOG.replace('\n', "\n    ");
     abx.write(
         "hog/commands.py",
-        &format!("from agent_sandbox import sandbox\n\n@sandbox.register\ndef hog():\n    {body}\n"),
+        format!("from agent_sandbox import sandbox\n\n@sandbox.register\ndef hog():\n    {body}\n"),
     );
     let sandbox = abx.create(&[&template, "--network", "none", "--memory", "160"]);
     for (words, failure) in [(["code", HOG], "KernelEnded"), (["run", "hog"], "ended during `hog`")] {
