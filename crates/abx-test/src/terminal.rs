@@ -102,6 +102,17 @@ impl Terminal {
         !modes.intersects(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
+    /// Presses Ctrl-D until the program has ended; its status. A shell that is busy between two lines takes no notice of it.
+    #[track_caller]
+    pub fn end_of_input(&mut self) -> Option<i32> {
+        crate::wait_until("the program's end", || {
+            // Nobody reads any more where it has just ended.
+            let _ = self.main.write_all(b"\x04");
+            self.child.try_wait().expect("wait")
+        })
+        .code()
+    }
+
     /// Waits for the program's end; its status.
     #[track_caller]
     pub fn wait(&mut self) -> Option<i32> {

@@ -58,8 +58,7 @@ fn connect_opens_the_templates_shell() {
     terminal.send("stty size; echo in $PWD\n");
     terminal.expect("37 91");
     terminal.expect("/work");
-    terminal.send("\u{4}");
-    assert_eq!(terminal.wait(), Some(0));
+    assert_eq!(terminal.end_of_input(), Some(0));
     assert!(!terminal.is_raw());
 }
 

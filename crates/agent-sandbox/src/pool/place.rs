@@ -1,6 +1,7 @@
 //! Where the state of pools lies.
 
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use abx_core::Home;
 use abx_core::fs::{Lock, replace};
@@ -120,16 +121,13 @@ pub(crate) fn clean(home: &Home, remove: bool) -> Result<Vec<String>, Error> {
 /// Removes the directory of a pool that nobody keeps, and that nobody begins to.
 pub(super) fn remove_unkept(place: &Place) -> Result<(), Error> {
     let path = place.lock();
-    if !Path::new(&place.dir).exists() {
-        return Ok(());
-    }
-    match Lock::try_exclusive(&path).map_err(Error::state(&path))? {
-        Some(_lock) => match std::fs::remove_dir_all(&place.dir) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::state(&place.dir)(error))
-            }
-            _ => Ok(()),
-        },
-        None => Ok(()),
+    let lock = match Lock::try_exclusive(&path) {
+        // Its keeper, or another who found it unkept, was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        result => result.map_err(Error::state(&path))?,
+    };
+    match lock.map(|_lock| std::fs::remove_dir_all(&place.dir)) {
+        Some(Err(error)) if error.kind() != ErrorKind::NotFound => Err(Error::state(&place.dir)(error)),
+        _ => Ok(()),
     }
 }
