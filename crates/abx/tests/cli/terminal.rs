@@ -143,6 +143,15 @@ impl Terminal {
         std::io::Write::write_all(&mut self.main, keys.as_bytes()).expect("keys");
     }
 
+    /// Presses Ctrl-D until the program has ended; its status. A shell that is busy between two lines takes no notice.
+    fn end_of_input(&mut self) -> Option<i32> {
+        abx_test::wait_until("the program's end", || {
+            let _ = std::io::Write::write_all(&mut self.main, b"\x04");
+            self.child.try_wait().expect("wait")
+        })
+        .code()
+    }
+
     /// Reads on until `text` has been shown, and forgets everything up to it.
     #[track_caller]
     fn expect(&mut self, text: &str) {
