@@ -8,6 +8,7 @@ use std::process::{Child, Command};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
@@ -94,6 +95,12 @@ impl Terminal {
     /// Changes its size.
     pub fn resize(&self, rows: u16, columns: u16) {
         resize(&self.main, rows, columns);
+    }
+
+    /// Sends a signal to the program.
+    pub fn signal(&self, signal: Signal) {
+        let program = Pid::from_raw(self.child.id().cast_signed()).expect("a program");
+        kill_process(program, signal).expect("kill");
     }
 
     /// Whether keys pass as they are.
